@@ -20,7 +20,8 @@ import { ManifestError } from "../errors.ts";
 import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 
-// Maximum wait for rows of another process: its longest default timeout, which is that of 4K.
+// Maximum wait for rows of another process, in milliseconds. Equals the longest default timeout, which is that of 4K
+// images.
 const CLAIMED_TIMEOUT_MS = 600_000;
 
 /** A batch with checked rows, files and budget, and with its state in the ledger. */
@@ -32,7 +33,7 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
 }
 
 /**
- * Plans a batch without a connection and without writing anything.
+ * Plans a batch. Needs no connection, and writes nothing.
  * @param service name of the provider in the ledger
  * @throws BudgetExceededError, ManifestError
  */
@@ -53,8 +54,9 @@ export async function createBatchPlan(
 }
 
 /**
- * Plans a batch, asks the caller to confirm it, and runs it. Reports each row as it ends.
- * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or an account's error; nothing was sent then
+ * Plans a batch, asks the caller to confirm the plan, and runs it. Reports each row as it ends. If an error is thrown,
+ * nothing was sent.
+ * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or an account's error
  */
 export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
   const { output, cap, shard } = spec;
@@ -109,7 +111,8 @@ async function runPlanned(
     for (const row of remaining) startedRows.has(row) ? counts.addUnfinished(row) : counts.addUnstarted(row);
     return getResult();
   });
-  // One more than may be in flight, so that the next row is ready while an image is saved. More rows would only wait.
+  // One row more than can be in flight is run, so that the next row is ready while an image is saved. Further rows
+  // would only wait.
   const maxInFlight = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, maxInFlight),
@@ -119,7 +122,7 @@ async function runPlanned(
       events.onStart?.(row);
     },
     async onEnd(end: RowResult) {
-      // The result was reported already.
+      // After a stop, the result of the batch was already reported.
       if (isStopped) return;
       remaining.delete(end.row);
       counts.add(end);
@@ -135,8 +138,8 @@ async function runPlanned(
 const READ_CONCURRENCY = 16;
 
 /**
- * Collects the names of all images that earlier runs of a batch saved, including for removed rows. --overwrite must not replace
- * them, because the same batch was charged for them.
+ * Collects the names of all images that earlier runs of a batch saved, including images of removed rows. --overwrite
+ * must not replace these images, because the same batch was charged for them.
  */
 async function addEarlierNames(
   claims: Pick<RowClaims, "load">,

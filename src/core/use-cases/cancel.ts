@@ -23,22 +23,23 @@ import type { WaitSettings } from "../polling/wait.ts";
 export interface CancelSpec {
   /** Ids as typed by the user. */
   ids: readonly string[];
-  /** Options for waiting for paid requests in flight; null: no wait. */
+  /** Options of the wait for paid requests in flight; null for no wait. */
   wait: WaitSettings | null;
 }
 
-/** Interval for reading a task of another process again, in milliseconds. */
+/** Interval between reads of a task that another process works on, in milliseconds. */
 const READ_INTERVAL_MS = 200;
 
-/** Maximum wait for another process to cancel its task, in milliseconds. */
+/** Maximum wait for another process to cancel a task, in milliseconds. */
 const MAX_CANCEL_MS = 10_000;
 
 /**
- * Cancels tasks: waiting requests are not sent, free running ones are abandoned, and a provider that can cancel is asked to
- * cancel accepted ones. A task of another process is cancelled by that process.
+ * Cancels tasks: waiting requests are not sent, free requests are abandoned, and accepted requests are cancelled if
+ * their provider supports it. If another process has claimed a task, that process cancels the task.
  * @param onEnd called for each task, in the order of the ids
- * @returns a report on each, which includes expected errors; without an error, the task has ended or its images exist
- * @throws UsageError for an id that fits several tasks
+ * @returns a report on each task, which includes expected errors; if a report has no error, the task has ended or its
+ *   images exist
+ * @throws UsageError for an id prefix that fits several tasks
  */
 export async function cancel(
   { ids, wait }: CancelSpec,
@@ -55,7 +56,10 @@ export async function cancel(
   );
 }
 
-/** Open tasks that can be cancelled, newest first. `served`: those of a running server, which are left to it. */
+/**
+ * Unfinished tasks that can be cancelled, newest first. `served`: tasks of a running server, which `cancel --all` does
+ * not cancel.
+ */
 export interface Cancellable {
   tasks: Task[];
   served: Task[];
@@ -114,9 +118,11 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
 }
 
 /**
- * Claims a task. If another process has claimed it, marks it as cancelled for that process and waits for a while.
- * @param wait maximum wait for that process
- * @returns `held: null` if that process still has the task, or has ended it; `latest` is the task's latest state
+ * Claims a task. If another process has the claim, marks the task as cancelled and waits for that process to end the
+ * task.
+ * @param wait maximum wait for the other process
+ * @returns `held: null` if the other process still has the claim or has ended the task; `latest` is the task as last
+ *   read
  */
 async function claimLatest(
   record: Task,
@@ -128,7 +134,8 @@ async function claimLatest(
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
-    // A waiting task of a server has no claim. The server reads that it was ended.
+    // A server has no claim on its waiting tasks, so this process can end them. The server finds their end in the
+    // ledger.
     const claimedTask = await claimTask(latest, ledger, onWarning, latest.intent.server);
     if (typeof claimedTask !== "string") return { held: claimedTask, latest };
     const entry = await ledger.read(record.id);
@@ -150,14 +157,14 @@ function serviceTaskError(record: Task): UsageError {
   const next =
     taskId === null
       ? phrase`To stop tracking it: ${action("dismiss", record.id)}`
-      : phrase`It goes on; to save its images: ${action("resume", taskId)}`;
+      : phrase`It still runs. To save its images: ${action("resume", taskId)}`;
   return new UsageError(`${what} cannot be cancelled: the service has no operation for that.`, {
     hint: ["Nothing was sent.", next],
     charged,
   });
 }
 
-/** Error if another process still has the task. */
+/** Error if another process still has the claim. */
 async function stillClaimedError(
   record: Task,
   counts: { cancelled: number; requests: number },
@@ -171,7 +178,7 @@ async function stillClaimedError(
     facts.hint = `To stop that process first: kill -INT ${worker.pid}`;
   const name = `${describeWorker(worker, self)} is working on task ${taskId ?? ledgerId}`;
   if (canBeCancelled(record))
-    return new ClaimedError(`${name}, and has not cancelled it yet: it was told to.`, facts);
+    return new ClaimedError(`${name}, and has not cancelled it yet. The cancel was requested.`, facts);
   const isSent = record.requests.some(({ state }) => state === "started");
   const why = isSent ? ": its request is in flight, and may be charged." : ".";
   return new ClaimedError(`${name}, so it ${cancelClause(counts)}${why}`, facts);

@@ -11,10 +11,10 @@ import { SANDBOX_SERVICE } from "../../task/intent.ts";
 import { displayId, isUnknown, STATES, type Task } from "../../task/task.ts";
 import { findNamed } from "../engine/named-tasks.ts";
 
-/** Period in which a client of `imggen serve` may repeat a request and gets the same task. */
+/** Period in which a client of `imggen serve` can repeat a request and get the same task, in milliseconds. */
 const MIN_SERVED_AGE_MS = 7 * 24 * 3_600_000;
 
-/** Ledger ids of tasks whose records can be removed. `skipped`: number of the other tasks. */
+/** Ledger ids of tasks whose records can be removed. `skipped`: number of tasks whose records cannot be removed. */
 export interface Forgettable {
   ids: string[];
   skipped: number;
@@ -32,17 +32,20 @@ interface ForgetDeps {
 
 interface RemoveDeps extends ForgetDeps {
   signal: AbortSignal;
-  /** Folders of private copies that several tasks may share, of reference images and of workflows. */
+  /** Folders with private copies of reference images and workflows. Several tasks can share a copy. */
   copyFolders: readonly string[];
 }
 
-/** Minimum age of a shared copy to be removed, in milliseconds, because a command makes its copies before its tasks. */
+/**
+ * Minimum age of a shared copy before its removal, in milliseconds. A newer copy might belong to a command that has not
+ * begun its tasks yet.
+ */
 const MIN_COPY_AGE_MS = 24 * 3_600_000;
 
-/** Name of a private copy or of its temporary file. It contains the digest of the copy. */
+/** Name of a private copy or of its temporary file. The name contains the digest of the copy. */
 const COPY_NAME = /^\.?([\da-f]{64})\./;
 
-/** @throws UsageError if one of the tasks cannot be forgotten; then none is */
+/** @throws UsageError if at least one of the tasks cannot be forgotten */
 export async function findForgettable(
   ids: readonly string[],
   { ledger, clock }: ForgetDeps,
@@ -62,7 +65,11 @@ export async function findForgettable(
   return { ids: tasks.map(({ id }) => id), skipped: 0 };
 }
 
-/** Returns every task begun before a time, of the sandbox or of all other services. @throws UsageError */
+/**
+ * Returns the tasks that were begun before a time.
+ * @param isSandbox whether to return tasks of the sandbox; if not, tasks of all other services
+ * @throws UsageError
+ */
 export async function findOlderForgettable(
   before: string,
   isSandbox: boolean,
@@ -85,7 +92,7 @@ export async function findOlderForgettable(
   return forgettable;
 }
 
-/** Removes the records of tasks that have not changed since they were listed, and shared copies that no record uses any longer. */
+/** Removes the records of tasks that can still be forgotten, and shared copies that no record uses any longer. */
 export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): Promise<ForgetResult> {
   const { ledger, clock, signal } = deps;
   let forgotten = 0;
@@ -97,7 +104,9 @@ export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): P
   return { forgotten, skipped: skipped + ids.length - forgotten };
 }
 
-/** A killed process leaves nothing to repair, because the next `forget` reads the remaining records again. */
+/**
+ * Removes shared copies that no record uses. If the process is killed, the next `forget` removes the remaining copies.
+ */
 async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
   let copiesInUse: Promise<Set<string> | null> | undefined;
@@ -116,8 +125,8 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
 }
 
 /**
- * Digests of the copies that are in use; null if a record cannot be read, or a process is working, because a long batch may
- * need copies for tasks that it has not begun yet.
+ * Returns the digests of the copies in use. Returns null if a record cannot be read, or if a process works on a task,
+ * because a long batch might need copies for tasks that it has not begun yet.
  */
 async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();
@@ -146,6 +155,6 @@ function keepReason(task: Task, nowMs: number) {
   if (STATES[state].isOpen)
     return { text: "it is not finished", next: phrase`To finish it: ${action("resume", displayId(task))}` };
   if (intent.server !== undefined && nowMs - Date.parse(submittedAt) < MIN_SERVED_AGE_MS)
-    return { text: "imggen serve began it less than 7 days ago", next: "Its client may still ask for it." };
+    return { text: "imggen serve began it less than 7 days ago", next: "Its client might still request it." };
   return null;
 }

@@ -31,11 +31,14 @@ import type { RequestReferences } from "../references/reference-images.ts";
 export interface GenerateSpec extends TaskSpec, CostRules {
   /** Reference images to check or upload before the submit; absent if all are sent unchanged. */
   references?: Pick<RequestReferences, "asRecorded" | "ready"> | null;
-  /** The task that `rerun` submits again. */
+  /** Task that `rerun` submits again; null for a new request. */
   repeated: Task | null;
-  /** Whether the request is submitted even if an earlier task for it is unfinished. */
+  /** Whether to submit the request even if an earlier task for the same request is unfinished. */
   again: boolean;
-  /** Whether to use the images of an identical request that was charged, even one that another process has just begun. */
+  /**
+   * Whether to use the images of an earlier identical request that was charged, including a request that another
+   * process has just begun.
+   */
   reuse: boolean;
   maxCredits: number | undefined;
 }
@@ -43,17 +46,18 @@ export interface GenerateSpec extends TaskSpec, CostRules {
 export interface GenerateEvents {
   onWarning?: (message: string) => Promise<void>;
   /**
-   * Asks whether to submit a paid request of undocumented price. Absent: it is submitted.
+   * Asks the user whether to submit a paid request whose price is not documented. If absent, the request is submitted
+   * without a question.
    * @param name the model's or generator's name for the question
    */
   agreeOnPrice?: ((unpriced: UnpricedModel, name: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * Reuses or continues an earlier task for the same request. Otherwise checks the limits, uploads reference images, and
- * generates.
- * @throws UsageError if the output path is taken, BudgetExceededError if a limit is exceeded or the price is not confirmed, or
- *   the errors of `ReferenceImages.ready` and `submitNew`; nothing was sent
+ * Reuses or continues an earlier task for the same request. If there is none, checks the limits, uploads reference
+ * images, and submits the request. If an error is thrown, nothing was sent.
+ * @throws UsageError if the output path is taken, BudgetExceededError if a limit is exceeded or the price is not
+ *   confirmed, or the errors of `ReferenceImages.ready` and `submitNew`
  */
 export async function generate(
   spec: GenerateSpec,
@@ -83,7 +87,8 @@ export async function generate(
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
-  // A reused image costs nothing. The cost of a new request is checked again before it is sent.
+  // A reused image costs nothing, so --reuse counts as 0 credits. If a new request is needed, its cost is checked again
+  // before the submit.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
@@ -114,9 +119,9 @@ async function requireAgreement(
 }
 
 /**
- * Continues the newest task for the same request and account that is charged, unfinished and not claimed by a living process,
- * because a user who repeats an interrupted command wants its image, not a second charge. If the only such task has an unknown
- * outcome, or may be in flight on another machine, the report has the error.
+ * Continues the newest unfinished task for the same request and account, because a user who repeats an interrupted
+ * command wants its image, not a second charge. Tasks of living processes are ignored. If the outcome of the only task
+ * is unknown, or that task might be in flight on another machine, the report has the error.
  * @returns null if the request must be submitted
  * @throws UsageError or SaveFailedError if the images cannot be saved in the new destination; UnreadableRecordError
  */
@@ -133,7 +138,7 @@ async function continueEarlier(
       case "mine": {
         const { task } = again.earlier;
         triedIds.add(task.id);
-        // At the task's own destination, its saved images do not block the path.
+        // The destination of the task is not checked, because the task's saved images do not block the path.
         if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
         const report = await continueOrReport(task, spec, deps);
         if (report !== null) return { ...report, reused: true };
@@ -165,12 +170,12 @@ async function requireUsable({ destination }: ResultSpec): Promise<void> {
   await prepareDestination(destination);
 }
 
-/** @returns null for a task that another process has claimed or just finished, which does not prevent a new submit */
+/** @returns null if another process has claimed or just finished the task, so that a new request can be submitted */
 async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps): Promise<TaskReport | null> {
   const report = taskReport(task);
   try {
     checkUnsent(task, spec);
-    // Loaded here because a new submit does not need it.
+    // Loaded only now, because a new submit does not need the module.
     const { continueHeld } = await import("../engine/continue.ts");
     const claimedTask = await claimTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
@@ -185,13 +190,16 @@ async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps):
     const { wait, destination } = spec;
     return await continueHeld(claimedTask, { wait, destination, sends: true }, singleAccountDeps(deps));
   } catch (error) {
-    // The task is charged, whatever error prevents its continuation.
+    // The error is part of the report, because the task might have been charged.
     if (!(error instanceof ImggenError)) throw error;
     return { ...report, error };
   }
 }
 
-/** Refuses to continue a task whose unsent requests would cost more than the user allows. @throws BudgetExceededError */
+/**
+ * Refuses to continue a task if the unsent requests would cost more than the user allows.
+ * @throws BudgetExceededError
+ */
 function checkUnsent(task: Task, spec: GenerateSpec): void {
   const { maxCredits } = spec;
   const { request, isPaid } = task.intent;
@@ -200,14 +208,14 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
   checkBudget({ request, credits, warnings: [] }, maxCredits, spec);
 }
 
-/** Interval for reading a task of another process again, in milliseconds. */
+/** Interval between reads of a task that another process works on, in milliseconds. */
 const READ_INTERVAL_MS = 100;
 
 /**
- * Reuses an earlier task for the same request without a new submit: finishes it, copies its images to the destination, or
- * downloads them again if the files are gone. Waits for another process that works on the task. If the only earlier task has an
- * unknown outcome, the report has the error.
- * @returns null if the request was never charged
+ * Reuses an earlier task for the same request instead of a new submit: finishes the task, copies its images to the
+ * destination, or downloads the images again if the files are gone. Waits if another process works on the task. If the
+ * outcome of the only earlier task is unknown, the report has the error.
+ * @returns null if no earlier task can be reused
  * @throws UsageError if the destination path is taken
  */
 export async function reuseEarlier(
@@ -237,7 +245,7 @@ export async function reuseEarlier(
     const entry = await ledger.read(task.id);
     const current =
       entry?.kind === "task" ? toEarlierTask(await ledger.withLostReplies(entry.task), ledger) : null;
-    // A process that waited for a task reports its failure too, instead of submitting the request again.
+    // If the task failed during the wait, its failure is reported instead of a new submit.
     if (current?.state === "failed" || current?.task.state === "cancelled")
       return { ...taskReport(current.task), reused: true };
     const decision: RepeatDecision = current === null ? { kind: "none", warn: null } : decideReuse(current);
@@ -246,10 +254,10 @@ export async function reuseEarlier(
   return null;
 }
 
-/** Deadline for reuse under --no-wait, in milliseconds. */
+/** Maximum wait for an earlier task under --no-wait, in milliseconds. */
 const NO_WAIT_MAX_MS = 180_000;
 
-/** Generates, or reuses the task if another process has begun the same request meanwhile. */
+/** Submits the request, or reuses the task if another process has begun the same request meanwhile. */
 async function generateOrReuse(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   await prepareDestination(spec.destination);
   for (;;) {
@@ -300,19 +308,22 @@ async function obtainImages(
   const useCaseDeps = singleAccountDeps(deps);
   if (destination.kind === "file") {
     const [first] = report.files;
-    // A copy of the image at the destination does not block the path.
+    // A file at the destination that is a copy of the image does not block the path.
     if (!first || !(await isCopyOf(destination.path, first))) await requireFree(destination);
     if (earlierState === "saved") return copyResult(task, destination, wait, useCaseDeps);
   }
   if (wait === null) return unawaitedReport(report);
-  // An image that was written to standard output is not on the disk.
+  // An image that was written to standard output has no file, so it must be saved again.
   const isGone = report.files.some(({ path }) => path === null);
   const taskDestination = isGone ? recoveryDestination(task.intent.destination) : null;
   const target = destination.kind === "folder" ? taskDestination : destination;
   return continueNamed(task, { wait, destination: target, sends: true }, useCaseDeps);
 }
 
-/** Error for --no-wait at a generator without ids, whose task could not be found again after the command has exited. */
+/**
+ * Error for --no-wait at a generator that returns no ids, because the task could not be found again after the command
+ * has exited.
+ */
 function noIdsError({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
@@ -327,11 +338,11 @@ async function uploadReferences(
   { checked, destination }: GenerateSpec,
   references: Pick<RequestReferences, "ready">,
   deps: TaskDeps,
-  say: (warning: string) => Promise<void>,
+  notifyWarning: (warning: string) => Promise<void>,
 ): Promise<GenerationRequest> {
   await prepareDestination(destination);
   const { request, warnings } = await references.ready(checked.request, deps);
-  for (const warning of warnings) await say(warning);
+  for (const warning of warnings) await notifyWarning(warning);
   return request;
 }
 

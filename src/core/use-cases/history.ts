@@ -11,7 +11,7 @@ import { type ReportStatus, reportStatus, taskFacts } from "../engine/report.ts"
 
 /** Filter for tasks of the ledger. An absent field matches all tasks. */
 export interface HistoryFilter {
-  /** Prefixes of words of the prompt, ignoring case. All must match. */
+  /** Prefixes of words of the prompt, all of which must match. Case is ignored. */
   search?: string | undefined;
   status?: HistoryStatus | undefined;
   model?: string | undefined;
@@ -30,7 +30,9 @@ export function historyStatus(task: Task): ReportStatus | OpenState {
   return openState(task.state) ?? reportStatus(taskFacts(task));
 }
 
-/** Returns the tasks that were or may have been charged, newest first. Stops reading the ledger at the limit. */
+/**
+ * Returns the tasks that were or might have been charged, newest first. Stops reading the ledger after `limit` tasks.
+ */
 export async function recentTasks(
   ledger: Ledger,
   limit: number,
@@ -48,8 +50,8 @@ export async function recentTasks(
 }
 
 /**
- * Yields every task that matches a filter, newest first and read on demand, and the files that cannot be read. `elsewhere`
- * stands for a task that only the filter's service excludes.
+ * Yields every task that matches a filter, newest first, and every file that cannot be read. Reads the ledger on
+ * demand. Yields `elsewhere` for a task that matches except for its service.
  */
 export async function* chargedTasks(
   ledger: Ledger,
@@ -57,7 +59,7 @@ export async function* chargedTasks(
 ): AsyncGenerator<Task | UnreadableEntry | "elsewhere"> {
   const { sinceMs = Number.NEGATIVE_INFINITY, isOfService = () => true } = filter;
   const isOnlyOpen = filter.status === "unfinished";
-  // Open tasks are few, however long the history.
+  // Only open tasks are read if possible, because they are few even in a long history.
   for await (const entry of isOnlyOpen ? (await ledger.unfinished()).reverse() : ledger.tasksNewestFirst()) {
     if (entry.kind !== "task") {
       yield entry;
@@ -78,10 +80,10 @@ function matches(task: Task, { search, status, model }: HistoryFilter): boolean 
   return status === undefined || hasStatus(task, status);
 }
 
-/** `running` is also the JSON output's status for every task that is not completed yet. */
+/** `running` matches every task whose status in the JSON output is `running`, in addition to tasks in that state. */
 function hasStatus(task: Task, status: HistoryStatus): boolean {
   const { state } = task;
-  // One of several images may be unknown while other images must still be saved.
+  // In a task with several images, one image can be unknown while other images are not saved yet.
   if (status === "unknown" && isUnknown(task)) return true;
   if (status === "unfinished") return openState(state) !== null;
   const isRunning = status === "running" && reportStatus({ state, isAwaited: true }) === "running";
@@ -107,7 +109,7 @@ interface HistoryQueryDeps {
   getLabel: (name: "since") => string;
 }
 
-/** Tasks of the sandbox and of other services are never listed together. @throws UsageError */
+/** Creates a filter. Tasks of the sandbox are never listed together with tasks of other services. @throws UsageError */
 export async function createHistoryFilter(
   { search, status, model, since }: HistoryQuery,
   { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: HistoryQueryDeps,

@@ -26,7 +26,10 @@ export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
   isSandbox: boolean;
   /** Destination of a task that is not in the ledger. @throws SaveFailedError if the working folder no longer exists */
   fallback: () => Destination;
-  /** Destination of a server's task. Absent: the server's own folder. @throws SaveFailedError as `fallback` */
+  /**
+   * Destination of a server's task; absent for the server's output folder.
+   * @throws SaveFailedError if the working folder no longer exists
+   */
   placeOfServed?: () => Destination;
 }
 
@@ -37,16 +40,16 @@ export interface ResumeEvents {
   onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
-/** Reports on the tasks. `unreadable`: files that cannot be read and may be charged tasks. */
+/** Reports on the tasks. `unreadable`: files that cannot be read and might be charged tasks. */
 export interface ResumeReports extends Pick<ResumeTargets, "served"> {
   reports: TaskReport[];
   unreadable: UnreadableEntry[];
 }
 
 /**
- * Finishes tasks that were charged and not saved. Without ids, tasks with nothing to finish are omitted.
- * @throws UsageError for an id that fits several tasks, or if several tasks would be saved in one file; SaveFailedError if the
- *   destination is unusable. Other expected errors are in the reports.
+ * Finishes tasks that were charged and not saved. If no ids are given, the reports omit tasks with nothing to finish.
+ * @throws UsageError for an id prefix that fits several tasks, or if several tasks would be saved in one file;
+ *   SaveFailedError if the destination is unusable. Other expected errors are in the reports.
  */
 export async function resume(
   spec: ResumeTasksSpec,
@@ -60,14 +63,14 @@ export async function resume(
   if (destination) await prepareDestination(destination);
   await onBegin(resumable);
   const reports = await resumeMany(targets, spec, deps, onEnd);
-  // If this fails, the next resume cleans up.
+  // If the cleanup fails, the next `resume` repeats it.
   if (ids.length === 0 && !deps.signal.aborted) await deps.ledger.sweep().catch(() => {});
   return { reports, served, unreadable: unreadable.filter(mayBeCharged) };
 }
 
 /**
- * Finishes many tasks concurrently, and saves each as soon as it is completed. Polls are sent in the order of the tasks. A task
- * is claimed only to submit or save it, so a waiting task costs no more than a timer.
+ * Finishes many tasks concurrently, and saves each as soon as it is completed. Polls are sent in the order of the
+ * tasks. A task that only waits costs no more than a timer, because it is claimed only to submit or save it.
  */
 async function resumeMany(
   targets: readonly ResumeTarget[],
@@ -99,7 +102,10 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   return id === null ? continueTask(record, spec, deps) : continueNamed(record, spec, deps);
 }
 
-/** Destination of one task. Users would not find the image in a server's folder. */
+/**
+ * Returns the destination of one task. A server's task is not saved in the server's folder, because users would not
+ * find the image there.
+ */
 function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
   if (task.intent.server === undefined || task.state === "saved" || !placeOfServed) return destination;
   return destination ?? placeOfServed();
@@ -107,14 +113,14 @@ function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTas
 
 export interface ResumeTargets {
   targets: ResumeTarget[];
-  /** Tasks of a living server, which are left to it. */
+  /** Tasks of a running server, which finishes them itself. */
   served: { record: Task; by: ProcessIdentity }[];
   unreadable: UnreadableEntry[];
 }
 
 /**
- * Returns the tasks with these ids; without ids, every unfinished task, newest first, or with `isSandbox` only those of the
- * sandbox.
+ * Returns the tasks with these ids. If there are no ids, returns every unfinished task, newest first; `isSandbox`
+ * selects only tasks of the sandbox.
  */
 export async function tasksToResume(
   ids: readonly string[],
@@ -141,8 +147,8 @@ export async function tasksToResume(
 }
 
 /**
- * A task of a living server has the same id as the client's request for it. If that request is in this ledger and unfinished,
- * it is resumed instead, so that its image is saved where the user wants it.
+ * A server's task and the client's request for it have the same id. If the client's request is unfinished in this
+ * ledger, returns that request instead of the server's task, so that the image is saved at the user's destination.
  */
 async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
   const { id, record } = namedTask;
@@ -158,8 +164,8 @@ async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<
 function isOmitted({ charged, state }: TaskReport, target: ResumeTarget): boolean {
   if (target.id !== null || charged !== "no" || isResumable(state)) return false;
   const { state: before } = target.record;
-  // A task that was never sent is only closed.
+  // A task that was never sent was only closed, so there is nothing to report.
   if (endsUnsent(target.record)) return true;
-  // A free task may have failed during the wait, at no charge.
+  // A free task that failed during the wait is reported, although it was not charged.
   return !isResumable(before);
 }

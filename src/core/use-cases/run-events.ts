@@ -6,10 +6,11 @@ import type { OutageEvent } from "../limits/gate.ts";
 
 export type RunEvent =
   | TaskProgressEvent
-  /** All tasks are known. */
+  /** All tasks of the run are known. */
   | { type: "begun"; names: readonly string[] }
   /**
-   * A task has ended, or its lines were printed, which may wait for those of earlier tasks. `at`: index of the task in `names`.
+   * A task has ended, or its output was printed. The output of a task is printed after the output of all earlier tasks.
+   * `at`: index of the task in `names`.
    */
   | { type: "ended" | "printed"; at: number }
   | { type: "planned"; plan: BatchPlan; cap: number | null }

@@ -34,16 +34,16 @@ import { prepareDestination } from "../images/prepare-destination.ts";
 import { isNotYetKnown, pollOnce, type WaitSettings } from "../polling/wait.ts";
 
 export interface StatusSpec {
-  /** null: poll once. */
+  /** null to poll once. */
   wait: WaitSettings | null;
   /** Destination of a completed task's images; null to save none. */
   destination: Destination | null;
 }
 
 /**
- * Returns the tasks with these ids, or of these image files.
- * @param resolvePath makes a path absolute; throws without a working folder, and then the name is not a file's
- * @throws UsageError for an id that fits several tasks, or a file that is not an image of a known task
+ * Returns the tasks that the user named by ids or image files.
+ * @param resolvePath makes a path absolute; if it throws because there is no working folder, the name counts as an id
+ * @throws UsageError for an id prefix that fits several tasks, or a file that is not an image of a known task
  */
 export async function namedTasks(
   names: readonly string[],
@@ -66,15 +66,15 @@ export async function namedTasks(
 export interface StatusEvents {
   /** Called with all tasks before the first poll. */
   onBegin?: (tasks: readonly NamedTask[]) => Promise<void>;
-  /** Called when the polls of a task end. @param at index of the task */
+  /** Called after the last poll of a task. @param at index of the task */
   onPolled?: (at: number) => void;
-  /** Called for each task, in the order of their names. */
+  /** Called for each task, in the order in which the user named the tasks. */
   onEnd?: (report: TaskReport, at: number) => Promise<void>;
 }
 
 /**
- * Polls tasks concurrently. A task that was named several times is reported as often, but saved once.
- * @returns a report on each, which includes expected errors
+ * Polls tasks concurrently. If images are saved, a task that was named several times is reported and saved once.
+ * @returns a report on each task, which includes expected errors
  * @throws UsageError if several tasks would be saved in one file, SaveFailedError if the destination is unusable
  */
 export async function status(
@@ -101,7 +101,7 @@ export async function status(
   );
 }
 
-/** Never throws an expected error: the report has it. */
+/** Expected errors are in the report, not thrown. */
 async function pollTask(
   { id, record }: NamedTask,
   options: StatusSpec,
@@ -112,8 +112,8 @@ async function pollTask(
 }
 
 /**
- * Returns the current status of a task at its provider. Submits and records nothing, except saved images. Without a job, the
- * status of the ledger is returned.
+ * Returns the current status of a task at its provider. Submits nothing, and records only saved images. If the task has
+ * no job, returns the status in the ledger.
  */
 async function statusOfTask(
   task: Task,
@@ -125,7 +125,7 @@ async function statusOfTask(
   if (jobs.length === 0) return statusWithoutJob(task, { wait, destination }, deps);
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const report = await statusOfJobs(task, jobs, { wait, destination }, taskDeps, deps);
-  // A result URL may contain the key.
+  // A result URL can contain the API key.
   return { ...report, urls: report.urls.map(taskDeps.connection.maskUrl) };
 }
 
@@ -151,7 +151,10 @@ async function statusOfJobs(
   return continueTask(task, { wait: once, destination, sends: false }, deps);
 }
 
-/** @returns the polled task, or the report if all its jobs wait @throws if a poll has no usable reply */
+/**
+ * @returns the polled task, or the report if all jobs of the task wait at the provider
+ * @throws if a poll has no usable reply
+ */
 async function pollJobsOnce(
   task: Task,
   jobs: readonly AcceptedJob[],
@@ -160,8 +163,8 @@ async function pollJobsOnce(
   let polledTask = task;
   let waitingCount = 0;
   for (const job of jobs) {
-    const how = { job: createJob(task, job.request, job.attempt, deps.ledger.work) };
-    const reply = await pollOnce(job.id, how, deps);
+    const pollOptions = { job: createJob(task, job.request, job.attempt, deps.ledger.work) };
+    const reply = await pollOnce(job.id, pollOptions, deps);
     if (deps.signal.aborted) throw interruptedError(deps.signal, getCharged(task));
     if (reply.outcome === "retry" && reply.isMissing && job.isGone && task.state === "accepted")
       throw noLongerKnownError(task, reply.why);
@@ -211,7 +214,7 @@ async function waitForJobs(
 
 type PolledJob = Parameters<typeof endLine>[0] | { status: "running" };
 
-/** Returns the task as polled, without recording it. */
+/** Returns the task with the polled state, without recording the state. */
 function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: TaskDeps): Task {
   const at = isoTime(clock.now());
   const { request, attempt, id: taskId } = job;
@@ -222,7 +225,10 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   return withLine(task, endLine(state, job, at));
 }
 
-/** Status of a task without a job id. A free request whose process ended is waiting to be submitted again. */
+/**
+ * Returns the status of a task without jobs. A free request whose process has ended counts as waiting for another
+ * submit.
+ */
 async function statusWithoutJob(
   task: Task,
   { wait, destination }: StatusSpec,
@@ -252,7 +258,7 @@ async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
   });
 }
 
-/** Marks requests of a dead process as waiting if their free provider no longer works on them. */
+/** Marks requests of an ended process as waiting if the free provider no longer works on them. */
 async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task> {
   const isStarted = task.requests.some(({ state }) => state === "started");
   if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
@@ -268,7 +274,7 @@ async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task>
   return seen;
 }
 
-/** Status of an id that is not in the ledger. @throws if there is no usable reply */
+/** Returns the status of an id that is not in the ledger. @throws if a poll has no usable reply */
 async function statusOfId(
   id: string,
   { wait, destination }: StatusSpec,
