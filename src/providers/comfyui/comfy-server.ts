@@ -9,7 +9,7 @@ import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import { type Graph, graphIn } from "./graph.ts";
 
 export type ServerJob =
-  /** `ahead`: number of running and waiting jobs before this one. */
+  /** `ahead`: number of running and waiting jobs before this job. */
   | { state: "waiting"; ahead: number; graph: unknown }
   | { state: "running"; graph: unknown }
   | { state: "ended"; entry: HistoryEntry };
@@ -18,28 +18,29 @@ export type ServerJob =
 export interface HistoryEntry {
   outputs: Readonly<Record<string, unknown>>;
   status: Readonly<Record<string, unknown>>;
-  /** The submitted workflow; empty if the server does not return it. */
+  /** The submitted workflow; empty if the entry contains no valid workflow. */
   graph: Graph;
 }
 
-/** Maximum size of a reply, in bytes. ComfyUI's queue contains the workflows of all jobs. */
+/** Maximum size of a reply, in bytes. It is large because the queue contains the workflows of all jobs. */
 const MAX_BYTES = 64 * 1024 * 1024;
 /** Time after which a job that is missing from every reply counts as gone, in milliseconds. */
 const MISSING_MS = 30_000;
 const CANCEL_MS = 15_000;
-/** Several, because a job may start while it is being removed from the queue. */
+/** Maximum number of attempts to cancel a job, because a job can start while it is removed from the queue. */
 const CANCEL_TRIES = 4;
 
-/** The routes of a ComfyUI server. Only `post` may cost money. */
+/** Requests to a ComfyUI server. Only `post` can cost money. */
 export class ComfyServer {
   readonly http: ProviderServer;
   readonly #clock: Pick<Clock, "monotonicMs">;
   /**
-   * Time of the first of consecutive replies without a job, by job id. One such reply proves nothing, because a
-   * proxy may still be forwarding the submit, or the server may be loading its queue.
+   * Time since which a job has been missing from all replies, by job id. A single reply without the job does not
+   * prove that the job is gone, because a proxy might still forward the submit, or the server might still load its
+   * queue.
    */
   readonly #missingSince = new Map<string, number>();
-  /** Ids of jobs removed from the queue by `cancel`. */
+  /** Ids of the jobs that `cancel` removed from the queue. */
   readonly #removed = new Set<string>();
 
   constructor(http: ProviderServer, clock: Pick<Clock, "monotonicMs">) {
@@ -55,13 +56,14 @@ export class ComfyServer {
   }
 
   /**
-   * Returns a job, or null if the server does not have it. @param historyFirst reduces traffic for a finished
-   * job, because the queue contains the workflows of all jobs @throws ProviderError, or the signal's reason
+   * Returns a job, or null if the server does not have the job. @param historyFirst whether to search the history
+   * before the queue, which is larger because it contains the workflows of all jobs
+   * @throws ProviderError, or the signal's reason
    */
   async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<ServerJob | null> {
     try {
       const finishedJob = historyFirst ? await this.#findInHistory(jobId, signal) : null;
-      // ComfyUI moves a job from the queue to the history in one step, so queue before history cannot miss it.
+      // The history is read after the queue, because a job that ends between the two requests moves to the history.
       const job =
         finishedJob ?? (await this.#findInQueue(jobId, signal)) ?? (await this.#findInHistory(jobId, signal));
       if (job !== null) this.#missingSince.delete(jobId);
@@ -73,7 +75,7 @@ export class ComfyServer {
     }
   }
 
-  /** Whether the job has been missing from replies for `MISSING_MS`. */
+  /** Whether the job has been missing from all replies for `MISSING_MS`. */
   isGone(jobId: string): boolean {
     const since = this.#missingSince.get(jobId);
     return since !== undefined && this.#clock.monotonicMs() - since >= MISSING_MS;
@@ -109,8 +111,8 @@ export class ComfyServer {
   }
 
   /**
-   * Cancels a job: removes it from the queue, or interrupts it after the current node. Never throws. @returns
-   * whether it ends without an image, or null if the server does not reply
+   * Cancels a job: removes a waiting job from the queue, or interrupts a running job after its current node. Never
+   * throws. @returns whether the job ends without an image, or null if the server does not reply
    */
   async cancel(jobId: string, signal: AbortSignal): Promise<boolean | null> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CANCEL_MS)]);
@@ -140,13 +142,13 @@ export class ComfyServer {
     return this.#json(`/object_info/${encodeURIComponent(name)}`, signal);
   }
 
-  /** Returns the names of checkpoints, or null if the server does not list them. @throws as `find` */
+  /** Returns the names of the checkpoints, or null if the server has no list. @throws as `find` */
   async checkpoints(signal: AbortSignal): Promise<string[] | null> {
     const names = await this.#json("/models/checkpoints", signal);
     return isTexts(names) ? names : null;
   }
 
-  /** @returns the image's name for nodes @throws as `find` */
+  /** Uploads an image. @returns the image's name for nodes @throws as `find` */
   async upload(body: PostBody, signal: AbortSignal): Promise<string> {
     const reply = this.#checked(await this.http.tell("/upload/image", body, signal));
     const { name, subfolder } = fieldsOf(parseLenientJson(reply.body));
@@ -164,14 +166,14 @@ export class ComfyServer {
   #checked(reply: HttpReply): HttpReply {
     if (isSuccess(reply)) return reply;
     const error = this.http.failure(reply, false);
-    // A lost reply costs nothing here, because this request does not generate an image.
+    // A lost reply counts as an unsent request, because only `post` can cost money.
     throw error.failure.kind === "lost" ? new ProviderError(error.message, { kind: "unsent" }) : error;
   }
 
   #unreadable(): ProviderError {
     const hint = "Nothing was sent or charged. Is there a ComfyUI server at this address?";
     return new ProviderError(
-      `${this.http.host} does not answer as ComfyUI does.`,
+      `${this.http.host} did not reply like a ComfyUI server.`,
       { kind: "unsent" },
       { hint },
     );

@@ -13,7 +13,7 @@ import { pollJob } from "./poll-job.ts";
 import { recoverJob, type SubmitContext, submitJob, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
 
-/** Provider for a ComfyUI server. The client chooses a job's id, the server queues the job, and it is polled. */
+/** Provider for a ComfyUI server. imggen chooses the id of a job, submits the job to the queue, and polls it. */
 export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const { concurrency, timeoutMs, workflow } = setup.options;
   const http = new ProviderServer(setup, deps);
@@ -25,7 +25,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
     limits: { concurrency, submitMs: timeoutMs },
     prepare: (signal) => prepareWorkflow(context, signal),
-    // The seed is omitted because it depends on the task's id.
+    // The seed is shown as `<seed>`, because the real seed depends on the id of a task that does not exist yet.
     describe: async ({ request, options, references }) => {
       const template = workflows.get(options);
       const { placements } = placementsFor(template, { request, options, references }, "<seed>");
@@ -61,7 +61,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   };
 }
 
-/** Reads the workflow and checks its nodes with the server. @throws ProviderError, UsageError */
+/** Reads and checks the workflow. @param signal null: sends no request @throws ProviderError, UsageError */
 async function prepareWorkflow(
   { workflows, server }: SubmitContext,
   signal: AbortSignal | null,
@@ -77,7 +77,7 @@ async function prepareWorkflow(
 
 type Parts = Pick<Job, "request" | "options" | "references">;
 
-/** Assigns inputs before the submit, with placeholder names for reference images. @throws ProviderError */
+/** Assigns inputs before the reference images are uploaded, so their names are placeholders. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
   return assignInputs(graph, jobValues(job, names, requestedSize(job), seed));

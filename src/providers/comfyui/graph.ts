@@ -1,6 +1,6 @@
 import { isJsonObject } from "../../lib/json.ts";
 
-// A workflow in ComfyUI's API format. Others may have written it, so every part may be hostile.
+// Workflows in ComfyUI's API format. Every part is checked, because a workflow can come from an untrusted author.
 
 export interface GraphNode {
   class_type: string;
@@ -25,10 +25,10 @@ const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prot
 export const EXPORT_HINT =
   'In ComfyUI, open it and choose Workflow > Export (API). Older versions have "Save (API format)" with the dev mode on.';
 
-/** Returns the nodes of a JSON value, or a phrase with the reason if it has none. */
+/** Returns the nodes of a JSON value, or a phrase such as "has no nodes" if the value is not a workflow. */
 export function graphIn(json: unknown): Graph | string {
   if (!isJsonObject(json)) return "is not a workflow in JSON";
-  if (Array.isArray(json.nodes)) return "is in the editor's own format, which ComfyUI's API does not take";
+  if (Array.isArray(json.nodes)) return "is in the editor's own format, which ComfyUI's API does not support";
   const entries = Object.entries(json);
   if (entries.length === 0) return "has no nodes";
   if (entries.length > MAX_NODES) return `has more than ${MAX_NODES} nodes`;
@@ -79,14 +79,14 @@ export function nodeName(id: string, node: GraphNode): string {
   return `${JSON.stringify(nodeTitle(node))} (${id})`;
 }
 
-/** Ignores case. */
+/** Finds nodes by title, in upper or lower case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
   const lowerTitle = title.toLowerCase();
   return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === lowerTitle);
 }
 
 /** Default text-to-image workflow for a checkpoint. */
-export const CLASSIC: Graph = new Map([
+export const DEFAULT_WORKFLOW: Graph = new Map([
   ["1", { class_type: "CheckpointLoaderSimple", inputs: { ckpt_name: "{model}" } }],
   ["2", { class_type: "CLIPTextEncode", inputs: { text: "{prompt}", clip: ["1", 1] } }],
   ["3", { class_type: "CLIPTextEncode", inputs: { text: "{negative}", clip: ["1", 1] } }],

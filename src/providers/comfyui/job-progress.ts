@@ -5,28 +5,29 @@ import { type Graph, graphIn, isLink } from "./graph.ts";
 
 /** Type of ComfyUI's binary message with a preview frame. */
 const PREVIEW = 1;
-/** Bytes before the image: type of the message and type of the image, four bytes each. */
+/** Bytes before the image: four for the type of the message, four for the type of the image. */
 const HEAD_BYTES = 8;
 
-/** Maximum connections for a job's messages, because a lost connection is reopened. */
+/** Maximum number of connections for a job's messages: if the first connection is lost, one more is opened. */
 const MAX_CONNECTIONS = 2;
 
 /**
- * Reports progress until the job ends or the server sends no messages. ComfyUI sends them to the client with
- * the job's id. Never throws. @returns whether the job has ended
+ * Reports progress until the job ends or the connection for messages is lost. The client id of the connection is the
+ * job's id, because ComfyUI sends messages only to the client that submitted the job. Never throws.
+ * @returns true if the job has ended, false if the job may still run
  */
 export async function followJob(
   jobId: string,
   { signal, onProgress, onPreview }: FollowHow,
   server: ComfyServer,
 ): Promise<boolean> {
-  const over = new AbortController();
-  const until = AbortSignal.any([signal, over.signal]);
+  const ended = new AbortController();
+  const until = AbortSignal.any([signal, ended.signal]);
   let progress: JobProgress | null = null;
   const onText = (text: string) => {
     const share = progress?.after(text) ?? null;
     if (share !== null) onProgress(share);
-    if (progress?.isOver) over.abort();
+    if (progress?.isOver) ended.abort();
   };
   const onBytes = (message: Buffer) => {
     if (message.length > HEAD_BYTES && message.readUInt32BE(0) === PREVIEW)
@@ -34,22 +35,22 @@ export async function followJob(
   };
   try {
     for (let opened = 0; opened < MAX_CONNECTIONS && !until.aborted; opened++) {
-      // The job may have ended between two connections.
+      // The job's state is read before each connection, because no message reports a job that has already ended.
       const job = await server.find(jobId, signal);
       if (job === null || job.state === "ended") return job !== null;
       const graph = graphIn(job.graph);
       progress ??= new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
-      const to = { onText, ...(onPreview && { onBytes }) };
-      await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, to);
+      const listeners = { onText, ...(onPreview && { onBytes }) };
+      await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, listeners);
     }
-    return over.signal.aborted;
+    return ended.signal.aborted;
   } catch {
-    // A failure of the progress display must not fail the image.
+    // An error of the progress display must not affect the image.
     return false;
   }
 }
 
-/** Completed share of a job's work. A sampler's work is its number of steps; any other node counts as one. */
+/** Completed share of a job's work in steps. A node that is not a sampler counts as one step. */
 class JobProgress {
   isOver = false;
   readonly #jobId: string;
@@ -62,7 +63,7 @@ class JobProgress {
     this.#work = nodeWorkById(graph);
   }
 
-  /** @returns the progress, from 0 to 1; null if the message does not change it */
+  /** Reads a message. @returns the progress from 0 to 1, or null if the message does not increase the progress */
   after(text: string): number | null {
     const { type, data } = fieldsOf(jsonOrNull(text));
     const facts = fieldsOf(data);
@@ -72,7 +73,7 @@ class JobProgress {
     const all = work.reduce((sum, { steps }) => sum + steps, 0);
     const doneSteps = work.reduce((sum, { steps, part }) => sum + steps * part, 0);
     const share = all === 0 ? 0 : doneSteps / all;
-    // A node can restart or get more steps, but progress never decreases.
+    // A lower share is not reported, because progress must not decrease if a node restarts or gets more steps.
     if (share <= this.#share) return null;
     this.#share = share;
     return share;
@@ -107,7 +108,7 @@ class JobProgress {
     }
   }
 
-  /** A sampler's reported number of steps is more accurate than its inputs. */
+  /** Records a node's progress. A sampler's reported number of steps replaces the number from its inputs. */
   #count(id: unknown, { value, max }: Record<string, unknown>): void {
     if (typeof value !== "number" || typeof max !== "number" || max <= 0) return;
     const work = this.#set(id, clamp(value / max, 0, 1));
@@ -123,20 +124,20 @@ class JobProgress {
 
 interface NodeWork {
   isSampler: boolean;
-  /** Weight of the node in the job's work. */
+  /** Weight of the node in the job's progress. */
   steps: number;
   /** Completed part, from 0 to 1. */
   part: number;
 }
 
-/** Default steps of a sampler, until it reports them. */
+/** Assumed number of steps of a sampler, until the sampler reports its number. */
 const DEFAULT_STEPS = 20;
 const MAX_STEPS = 10_000;
 const MAX_LEVELS = 16;
 
 /**
- * Returns the weight of each node. A scheduler has steps too, but passes them as sigmas to the sampler that
- * runs them.
+ * Returns the weight of each node. The steps of a scheduler count for the sampler that gets the scheduler's sigmas,
+ * because only the sampler runs the steps.
  */
 function nodeWorkById(graph: Graph): Map<string, NodeWork> {
   const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
@@ -150,7 +151,7 @@ function nodeWorkById(graph: Graph): Map<string, NodeWork> {
   return new Map([...graph.keys()].map((id) => [id, nodeWork(id)]));
 }
 
-/** Returns the steps of a node's inputs or of linked nodes, or null. */
+/** Returns the number of steps in the inputs of a node or of the nodes linked to it, or null. */
 function countSteps(id: string, graph: Graph, levels = MAX_LEVELS): number | null {
   const { steps, sigmas } = graph.get(id)?.inputs ?? {};
   const linkedValue = isLink(steps) ? graph.get(steps[0])?.inputs.value : steps;

@@ -7,13 +7,13 @@ import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
 /** Properties of a class of nodes (`/object_info/{class}`). */
 export interface NodeFacts {
-  /** Whether the node is an output: its images are saved, or shown and kept for a while. */
+  /** Saved images, or images that are only shown and later deleted; null if the node is not an output. */
   output: "saved" | "shown" | null;
   /** Whether the node uses a paid external service. */
   isPaid: boolean;
 }
 
-/** Properties of classes by server, requested once in each process. */
+/** Properties by server and class, because each process requests them only once. */
 const factsByClass = new Map<string, NodeFacts>();
 
 const CONCURRENCY = 8;
@@ -67,7 +67,7 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
 ]);
 
 /**
- * Checks that the resulting image comes from one certain node. @param facts default: the built-in classes
+ * Checks that it is certain which node provides the image. @param facts default: those of the built-in classes
  * @throws ProviderError
  */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
@@ -77,7 +77,7 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
   if (titled.length === 1) return;
   const saving = nodesWith("saved");
   const outputs = [titled, saving, nodesWith("shown")].find((nodes) => nodes.length > 0) ?? [];
-  // A node of an unknown class may add an output, but never removes one.
+  // Nodes of unknown classes might be outputs, so only several known outputs prove that the workflow is wrong.
   const mayHaveMore = [...graph.values()].some(({ class_type }) => !facts.has(class_type));
   if (mayHaveMore && titled.length === 0 && saving.length <= 1) return;
   if (titled.length === 0 && outputs.length === 1) return;

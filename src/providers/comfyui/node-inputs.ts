@@ -6,7 +6,7 @@ export interface NodeInput {
   input: string;
 }
 
-/** Common names of the inputs for each value. */
+/** Common names of node inputs, by the name of the value that they get. */
 const COMMON_INPUTS: ReadonlyMap<string, readonly string[]> = new Map([
   ["prompt", ["text", "prompt", "string", "value"]],
   ["negative", ["text", "negative_prompt", "prompt", "string", "value"]],
@@ -20,8 +20,8 @@ function inputsFor(name: string): readonly string[] {
 }
 
 /**
- * Returns inputs of nodes titled with this name, because ComfyUI's exports keep titles: all with a common name,
- * otherwise the node's only value.
+ * Returns inputs of the nodes whose title is this name: each input with a common name for the value, otherwise the
+ * node's only input that is not a link.
  */
 export function titledInputs(graph: Graph, name: string): NodeInput[] {
   return nodesTitled(graph, name).flatMap(([id, { inputs }]) => {
@@ -31,7 +31,7 @@ export function titledInputs(graph: Graph, name: string): NodeInput[] {
   });
 }
 
-/** Finds inputs by the links of the graph. Several results are ambiguous. */
+/** Finds inputs for a value by the links of the graph. Several results mean that the right input is unknown. */
 export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   switch (name) {
     case "image":
@@ -40,7 +40,7 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
       );
     case "prompt": {
       const prompts = followSamplers(graph, "positive", visitTexts("positive"));
-      // Without a link from a sampler, a workflow's only text is still unambiguous.
+      // If no sampler is linked to a text, all texts are returned, because a single text must be the prompt.
       return prompts.length > 0 ? prompts : findValues(graph, ["text", "prompt"], "string");
     }
     case "negative":
@@ -62,7 +62,7 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   }
 }
 
-/** Returns possible inputs, for a message. */
+/** Returns all inputs that could get a value, for suggestions in a message. */
 export function possibleInputs(graph: Graph, name: string): NodeInput[] {
   const isText = name === "prompt" || name === "negative";
   const usual = inputsFor(name).filter((input) => input !== "value");
@@ -72,19 +72,19 @@ export function possibleInputs(graph: Graph, name: string): NodeInput[] {
 const SEEDS = ["seed", "noise_seed"];
 const TEXTS = ["text", "prompt", "string", "value"];
 
-/** Returns nodes that generate an image from a prompt. */
+/** Returns the nodes that generate an image from a prompt. */
 function samplers(graph: Graph): [string, GraphNode][] {
   return [...graph].filter(
     ([, { inputs }]) => isLink(inputs.positive) && SEEDS.some((input) => Object.hasOwn(inputs, input)),
   );
 }
 
-/** Step of a walk through the graph: the inputs found at a node, or the links to follow. */
+/** Step of a search through the graph: returns the inputs found at a node, or the links to follow from the node. */
 type Visit = (id: string, inputs: GraphNode["inputs"]) => { nodeInputs: NodeInput[] } | { links: Link[] };
 
 /**
- * Follows links back from an input of each sampler, visiting each node once. It does not recurse, because a
- * workflow may have thousands of nodes.
+ * Follows links backwards from an input of each sampler, and visits each node once. The search is a loop instead of a
+ * recursion, because a workflow can have thousands of nodes.
  */
 function followSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
   const reached = samplers(graph).flatMap(([, { inputs }]) => {
@@ -105,7 +105,10 @@ function followSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] 
   return distinct(reached);
 }
 
-/** Finds the texts of a conditioning. A node that passes both conditionings on keeps their roles. */
+/**
+ * Finds the texts of the positive or the negative prompt. At a node with a positive and a negative input, only the
+ * link of the requested role is followed.
+ */
 function visitTexts(role: "positive" | "negative"): Visit {
   return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");
@@ -117,7 +120,7 @@ function visitTexts(role: "positive" | "negative"): Visit {
   };
 }
 
-/** Finds the width or height of the empty latent image, behind nodes that only change it. */
+/** Finds the width or height of the empty latent image, and skips the nodes that only change a latent image. */
 function visitSizes(graph: Graph, side: string): Visit {
   return (id, inputs) => {
     if (["width", "height"].every((each) => Object.hasOwn(inputs, each)))
@@ -127,7 +130,7 @@ function visitSizes(graph: Graph, side: string): Visit {
   };
 }
 
-/** Returns a node's numbers, or those of linked nodes that only contain a number. */
+/** Returns a node's inputs that contain numbers. An input with a link is replaced by inputs of the linked node. */
 function numbersAt(graph: Graph, id: string, names: readonly string[]): NodeInput[] {
   const inputs = graph.get(id)?.inputs ?? {};
   return names.flatMap((input) => {
@@ -157,7 +160,7 @@ function valueType(value: unknown) {
   return value instanceof ExactInteger ? "number" : typeof value;
 }
 
-/** Keeps the last entry for each input. */
+/** Removes all entries for an input except the last. */
 export function distinct<Each extends NodeInput>(nodeInputs: readonly Each[]): Each[] {
   const byName = new Map(
     nodeInputs.map((nodeInput) => [JSON.stringify([nodeInput.id, nodeInput.input]), nodeInput]),

@@ -16,27 +16,27 @@ export interface Placement extends NodeInput {
 
 type JobParts = Pick<Job, "request" | "options">;
 
-/** The values of a job for a workflow, by name. */
+/** Values of a job for the inputs of a workflow, by name. */
 interface JobValues {
-  /** All values, for placeholders. */
+  /** All values, which replace placeholders such as `{seed}`. */
   values: ReadonlyMap<string, Value>;
-  /** Values that need an input in the workflow. */
+  /** Values for which the workflow must have an input. */
   requiredValues: ReadonlyMap<string, Value>;
-  /** Names of required values that may lack an input, because an upscaler has neither prompt nor seed. */
+  /** Names in `requiredValues` for which no input is needed, because an upscaling workflow has no prompt or seed. */
   optional: ReadonlySet<string>;
-  /** Fields that name one node's input: `3.steps`, `Title.steps`. */
+  /** Fields for one input of one node: `3.steps`, `Title.steps`. */
   direct: readonly (readonly [string, Value])[];
 }
 
-/** Names of placeholders, in addition to the user's fields. */
-const NAMES = ["prompt", "negative", "width", "height", "seed", "image", "model", "steps"];
+/** Names of the built-in placeholders. The names of the user's fields are placeholders too. */
+const PLACEHOLDER_NAMES = ["prompt", "negative", "width", "height", "seed", "image", "model", "steps"];
 
 /** Matches fields that set the seed of one node: `3.seed`, `Noise.noise_seed`. */
 const SEED_INPUT = /\.(?:noise_)?seed$/;
 
 /**
- * @param images the server's names of the reference images @param size null if unknown @param defaultSeed the
- * seed if the request has none
+ * @param images names of the reference images at the server @param size null if unknown @param defaultSeed seed
+ * of a request without a seed
  */
 export function jobValues(
   job: JobParts,
@@ -70,7 +70,7 @@ export function jobValues(
   return {
     values,
     requiredValues,
-    // Without a reference image, a workflow without a prompt input is a mistake.
+    // Without a reference image, only the prompt determines the image, so the workflow must have an input for it.
     optional: new Set(images.length === 0 ? [] : seed === undefined ? ["prompt", "seed"] : ["prompt"]),
     direct: Object.entries(fields)
       .filter(isDirect)
@@ -78,7 +78,7 @@ export function jobValues(
   };
 }
 
-/** Whether the user requests a size. If not, the workflow's size stays. */
+/** Whether the user requests a size. Otherwise, the size in the workflow is used. */
 function isSizeRequested({ request: { ratio, quality }, options }: JobParts): boolean {
   if (ratio === "auto") return false;
   const usual = pictureDimensions(undefined, undefined);
@@ -87,10 +87,10 @@ function isSizeRequested({ request: { ratio, quality }, options }: JobParts): bo
 }
 
 /**
- * Assigns values to inputs by the first rule that applies: placeholders, titles of nodes, links of the graph.
- * Fields for one node's input override these. @returns `unplaced`: optional names without an input; `seed`: the
- * seed of the image, null if there are none or several @throws ProviderError if a value has no input, or
- * several possible ones
+ * Assigns each value to inputs: to its placeholders, otherwise to the nodes titled with its name, otherwise to the
+ * input that the links of the graph lead to. Fields for one node's input override all these values.
+ * @returns `unplaced`: optional names for which the workflow has no input; `seed`: the seed of the image, or null if
+ * the image has no seed or several seeds @throws ProviderError if a value has no input or several possible inputs
  */
 export function assignInputs(
   graph: Graph,
@@ -116,7 +116,7 @@ export function assignInputs(
   return { placements, unplaced, seed: commonSeed(placements, seeds) };
 }
 
-/** Returns the seed if all these inputs have the same one, or null. */
+/** Returns the seed if all these inputs get the same seed, otherwise null. */
 function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeInput[]): WholeNumber | null {
   const isAt = ({ id, input }: NodeInput) =>
     nodeInputs.some((each) => each.id === id && each.input === input);
@@ -151,7 +151,7 @@ function nodeNameById(graph: Graph, id: string): string {
 
 /** @throws ProviderError if a placeholder has no value */
 function fillPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
-  const namePatterns = [...new Set([...NAMES, ...values.keys()])].map((name) =>
+  const namePatterns = [...new Set([...PLACEHOLDER_NAMES, ...values.keys()])].map((name) =>
     name.replace(/[^\w-]/g, "\\$&"),
   );
   const pattern = new RegExp(`\\{(${namePatterns.join("|")})\\}|%(${namePatterns.join("|")})%`, "g");
@@ -169,7 +169,7 @@ function fillPlaceholders(graph: Graph, values: ReadonlyMap<string, Value>) {
     for (const [input, text] of Object.entries(inputs)) {
       const [first] = typeof text === "string" ? text.matchAll(pattern) : [];
       if (typeof text !== "string" || first === undefined) continue;
-      // A text that is only a placeholder takes the type of its value.
+      // A text that consists of one placeholder is replaced by the value itself, which can be a number.
       const value =
         first[0] === text
           ? matchedValue(first)
@@ -192,18 +192,17 @@ function missingValue(name: string, node: string) {
   );
 }
 
-/** Returns the inputs for a name: several only if several nodes have that title. @throws ProviderError */
+/** Returns the input for a name, or one input of each node with this title. @throws ProviderError if ambiguous */
 function findInputs(graph: Graph, name: string): NodeInput[] {
   const titled = titledInputs(graph, name);
-  const isClear = new Set(titled.map(({ id }) => id)).size === titled.length;
+  const hasOneInputPerNode = new Set(titled.map(({ id }) => id)).size === titled.length;
   const nodeInputs = titled.length > 0 ? titled : linkedInputs(graph, name);
-  if (nodeInputs === titled ? isClear : nodeInputs.length === 1) return nodeInputs;
+  if (nodeInputs === titled ? hasOneInputPerNode : nodeInputs.length === 1) return nodeInputs;
   const possible = listInputs(graph, nodeInputs.length > 1 ? nodeInputs : possibleInputs(graph, name));
-  const could = possible === "" ? "" : `: it could be ${possible}`;
-  const what =
-    nodeInputs.length > 1 ? `${nodeInputs.length} places for` : `no ${could && "certain "}place for`;
+  const count = nodeInputs.length > 1 ? `${nodeInputs.length} possible inputs` : "no certain input";
+  const problem = possible === "" ? `no input for ${name}` : `${count} for ${name}: ${possible}`;
   throw unsendable(
-    `The workflow has ${what} ${name}${could}. Give the right node the title "${name}" in ComfyUI, or write {${name}} there, and export it again.`,
+    `The workflow has ${problem}. In ComfyUI, give the right node the title "${name}", or write {${name}} into its input, and export the workflow again.`,
   );
 }
 
@@ -216,13 +215,13 @@ function listInputs(graph: Graph, nodeInputs: readonly NodeInput[]): string {
   );
 }
 
-/** Refuses two values for one input, such as a negative prompt linked to the prompt's node. @throws ProviderError */
+/** @throws ProviderError if two values get the same input, such as a prompt and a negative prompt in one node */
 function requireDistinct(graph: Graph, nodeInputs: readonly (NodeInput & { name: string })[]): void {
   for (const [at, { id, input, name }] of nodeInputs.entries()) {
     const other = nodeInputs.slice(0, at).find((each) => each.id === id && each.input === input);
     if (other !== undefined)
       throw unsendable(
-        `The workflow has one place for ${other.name} and ${name}, ${listInputs(graph, [other])}. Give each a node of its own with that title in ComfyUI, and export it again.`,
+        `The workflow has only one input for ${other.name} and ${name}: ${listInputs(graph, [other])}. In ComfyUI, make a node for each, titled "${other.name}" and "${name}", and export the workflow again.`,
       );
   }
 }

@@ -26,11 +26,11 @@ export async function pollJob(jobId: string, server: ComfyServer, how: PollHow):
   }
 }
 
-/** A missing job has not failed unless it was cancelled, because the server may not list a new job yet. */
+/** A missing job counts as failed only if imggen removed it, because the server might not list a new job yet. */
 function missingJob(jobId: string, server: ComfyServer): PollReply {
   if (server.isRemoved(jobId))
     return { outcome: "state", task: failedState("It was removed from the queue.") };
-  const why = `${server.http.host} no longer knows the job: it was restarted, or the job was removed from its queue`;
+  const why = `${server.http.host} no longer has the job: the server was restarted, or the job was removed from its queue`;
   return failedPoll(why, { isMissing: true });
 }
 
@@ -64,8 +64,8 @@ function viewPath({ filename, subfolder, type }: ServerImage): string {
 }
 
 /**
- * Returns the reason if a cached image no longer exists, or null. ComfyUI's cache names the file of an earlier
- * run, and does not generate it again if it was deleted. @throws as `ProviderServer.get`
+ * Returns a sentence if the file of a cached image no longer exists, otherwise null. ComfyUI reuses a cached result
+ * without checking that the file of the earlier job still exists. @throws as `ProviderServer.get`
  */
 async function missingFile(
   images: readonly ServerImage[],
@@ -76,7 +76,7 @@ async function missingFile(
     const { status } = await http.get(viewPath(image), signal, undefined, 1);
     if (status !== 404) continue;
     const file = collapseWhitespace(image.filename).slice(0, MAX_REASON);
-    return `ComfyUI had made it before, and its file ${file} is no longer there: nothing was made now. Clear its cache (POST /free), or use another seed.`;
+    return `ComfyUI made no image, because its cache has one from an earlier job, but the file ${file} no longer exists. Clear ComfyUI's cache (POST /free), or use another seed.`;
   }
   return null;
 }
@@ -85,7 +85,7 @@ function failedState(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
-/** Builds the result of a failed poll. A paid job counts as missing if the reply is not ComfyUI's. */
+/** Builds the result of a failed poll. A paid job counts as missing if a reply arrived that contains no state. */
 function toFailedPoll(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
   if (error instanceof ProviderError && failure?.kind === "account")
@@ -108,8 +108,9 @@ interface ServerImage {
 }
 
 /**
- * Selects the result: images of the node titled `output`, otherwise of the first node with saved images,
- * otherwise of the first node with images. `isCached`: ComfyUI reused that node's result of an earlier job.
+ * Selects the images of a job: those of the node titled `output`, otherwise of the first node with saved images,
+ * otherwise of the first node with any images. `isCached`: whether they come from an earlier job, through ComfyUI's
+ * cache.
  */
 function outputImages({ outputs, graph, status }: HistoryEntry): {
   images: ServerImage[];
@@ -128,7 +129,7 @@ function outputImages({ outputs, graph, status }: HistoryEntry): {
   return { images: node?.images ?? [], isCached };
 }
 
-/** Returns a node's images, otherwise its other files, such as `gifs` of a node that saves videos. */
+/** Returns a node's images. For a node without `images`, returns its other files, such as the `gifs` of a video. */
 function imagesIn(output: unknown): ServerImage[] {
   const { images, ...others } = fieldsOf(output);
   const files = filesIn(images);
@@ -146,7 +147,7 @@ function filesIn(list: unknown): ServerImage[] {
     );
 }
 
-/** Returns the data of the first message of this kind, or an empty object. */
+/** Returns the data of the first message of a kind, or an empty object. */
 function findMessage({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
   const message = Array.isArray(messages)
     ? messages.find((each) => Array.isArray(each) && each[0] === kind)

@@ -25,13 +25,13 @@ export interface SubmitContext {
   deps: ProviderDeps & { generatorUrl: URL };
 }
 
-/** UUID version 8: custom content (RFC 9562, section 5.8). */
+/** Bits of a UUID of version 8, whose content an application can choose (RFC 9562, section 5.8). */
 const VERSION = 0x80;
 const VARIANT = 0x80;
 
 /**
- * Derives a job's id, a lower-case UUID, from the task's id and the request's number. ComfyUI lets its client
- * choose the id, so that the job can be found after a crash even if the reply was lost.
+ * Derives a job's id, a lower-case UUID, from the task's id and the index of the request. imggen chooses the id, so
+ * that the job can be found after a crash even if ComfyUI's reply was lost.
  */
 export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): string {
   const bytes = createHash("sha256").update(`comfyui:${taskId}:${index}`).digest().subarray(0, 16);
@@ -40,7 +40,7 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Submits a job, and searches for it if the reply was lost. Never throws. */
+/** Submits a job, and searches for the job if the reply was lost. Never throws. */
 export async function submitJob(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
   const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
   if (reply.outcome !== "unknown") return reply;
@@ -56,7 +56,8 @@ async function sendWorkflow(
 ): Promise<SubmitReply> {
   const { signal } = how;
   const id = toJobId(job);
-  // ComfyUI queues the same id twice. An earlier process may have submitted it without reading the reply.
+  // An earlier process might have submitted the job without reading the reply. ComfyUI would run the job twice,
+  // because it queues the same id again.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await resolveCheckpoint(job.options.model, server, signal);
   const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
@@ -73,28 +74,28 @@ async function sendWorkflow(
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
   const { prompt_id } = fieldsOf(parseReplyJson(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
-    throw server.http.lost(reply.cut ?? "it names no job");
+    throw server.http.lost(reply.cut ?? "it contains no job id");
   return { outcome: "accepted", taskId: prompt_id };
 }
 
-/** Records the job's id in its folder before the submit, so that a lost reply can be recovered. Never throws. */
+/** Stores the job's id before the submit, so that the history does not list the job as lost after a crash. */
 function recordJob(id: string, { folder }: Job): void {
   try {
     replaceUnsynced(path.join(folder, ".job"), id, 0o600);
   } catch {
-    // Without this file, the history shows the job as lost. `resume` still searches for it.
+    // A failure is ignored, because `resume` searches for the job even without this file.
   }
 }
 
-/** Interval and time limits of the search for a job with a lost reply, in milliseconds. */
+/** Interval and time limits of the search for a job whose reply was lost, in milliseconds. */
 const SEARCH_INTERVAL_MS = 2_000;
 const MAX_SEARCH_MS = 60_000;
 const SINGLE_SEARCH_MS = 5_000;
 
 /**
- * Searches for a job with a lost reply. Returns null if the server certainly does not have it, or `unknown` if
- * the server cannot be reached or the time limit passes. Never throws. @param signal if already aborted, the
- * server is asked once
+ * Searches for a job whose reply was lost. Returns null if the server certainly does not have the job, or `unknown`
+ * if the server cannot be reached or the time limit passes. Never throws. @param signal ends the search; if it is
+ * aborted already, the search still runs once
  */
 export function recoverJob(
   job: Job,
@@ -140,7 +141,7 @@ async function resolveCheckpoint(
   });
   if (names === null || names.includes(name)) return name;
   const [only, ...others] = names.filter((each) => plainName(each) === plainName(name));
-  // A model that is not in the list may not be a checkpoint, so the server decides.
+  // The name is sent unchanged if it is not in the list, because the model might not be a checkpoint.
   return only !== undefined && others.length === 0 ? only : name;
 }
 
@@ -155,8 +156,8 @@ function plainName(name: string): string {
 const SUBFOLDER = "imggen";
 
 /**
- * Uploads reference images under the digests of their bytes, so that an overwritten file keeps its content.
- * @returns the names for nodes @throws ProviderError
+ * Uploads reference images. Each name contains the digest of the image's bytes, so that an upload can only
+ * overwrite a file with the same content. @returns the images' names for nodes @throws ProviderError
  */
 async function uploadImages(
   files: readonly LocalReference[],
@@ -175,7 +176,7 @@ async function uploadImages(
 const MAX_LISTED = 6;
 const MAX_DETAIL = 300;
 
-/** Builds the error for a refused workflow, with the title, input and reason of each node. */
+/** Builds the error for a refused workflow, with the title, input and reason of each invalid node. */
 function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource): ProviderError {
   const error = failedReply(reply, source);
   if (reply.status !== 400) return error;
@@ -193,7 +194,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
-/** Formats one error of a node. ComfyUI's details mostly begin with the name of the input. */
+/** Formats one error of a node, after the input's name unless ComfyUI's text already begins with the name. */
 function formatNodeError({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
     typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",

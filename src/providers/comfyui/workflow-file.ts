@@ -11,11 +11,11 @@ import type { JobOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
 import { parseExactJson } from "../reply-json.ts";
-import { CLASSIC, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
+import { DEFAULT_WORKFLOW, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
 export interface Workflow {
   graph: Graph;
-  /** Digest of the copy's bytes: its file name, and the workflow's id in the ledger. */
+  /** Digest of `text`, which is the file name of the private copy and the workflow's id in the ledger. */
   sha256: string;
   text: string;
 }
@@ -24,7 +24,7 @@ const MAX_FILE_BYTES = 128 * 1024 * 1024;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
 /**
- * Reads the user's workflow: a file in API format, or a PNG saved by ComfyUI. @param label the option's name in
+ * Reads the user's workflow: a file in API format, or a PNG that ComfyUI saved. @param label the option's name in
  * messages @throws UsageError
  */
 export function readWorkflow(file: string, label: string): Workflow {
@@ -38,7 +38,7 @@ export function readWorkflow(file: string, label: string): Workflow {
   }
   const text = isPng(bytes) ? pngText(bytes, "prompt", MAX_TEXT_BYTES) : bytes.toString("utf8");
   if (text === null)
-    throw refused("is a PNG without a workflow: only one that ComfyUI itself saved holds it");
+    throw refused("is a PNG without a workflow: only PNG files that ComfyUI saved contain one");
   if (text.length > MAX_TEXT_BYTES) throw refused("is larger than 4 MiB");
   const graph = graphIn(parseExactJson(text.replace(/^\uFEFF/, "")));
   if (typeof graph === "string") throw refused(graph);
@@ -46,19 +46,22 @@ export function readWorkflow(file: string, label: string): Workflow {
   return { graph, sha256: sha256Hex(Buffer.from(copy)), text: copy };
 }
 
-/** Workflows of tasks. New tasks use the user's file; existing tasks use private copies. */
+/** Workflows of tasks. An existing task uses a private copy, because the user might have changed the file. */
 export class Workflows {
   readonly #file: GeneratorOptions["workflow"];
   readonly #folder: string | undefined;
   readonly #graphs = new Map<string, Graph>();
 
-  /** @param folder folder of private copies; undefined if there are no tasks */
+  /** @param folder folder of private copies; undefined if no task is started */
   constructor(file: GeneratorOptions["workflow"], folder: string | undefined) {
     this.#file = file;
     this.#folder = folder;
   }
 
-  /** Reads the user's file and copies it; null for the default workflow. @throws UsageError, ProviderError */
+  /**
+   * Reads the user's file and stores a private copy. Returns null if the default workflow is used.
+   * @throws UsageError, ProviderError
+   */
   async fromFile(): Promise<Workflow | null> {
     if (this.#file === undefined) return null;
     const workflow = readWorkflow(this.#file.path, this.#file.label);
@@ -80,7 +83,7 @@ export class Workflows {
 
   /** @throws ProviderError if the task's copy cannot be used */
   get({ workflow }: Pick<JobOptions, "workflow">): Graph {
-    if (workflow === undefined) return CLASSIC;
+    if (workflow === undefined) return DEFAULT_WORKFLOW;
     const cachedGraph = this.#graphs.get(workflow);
     if (cachedGraph !== undefined) return cachedGraph;
     try {
@@ -92,10 +95,10 @@ export class Workflows {
     }
   }
 
-  /** @throws Error with a clause */
+  /** @throws Error whose message is a clause */
   #read(sha256: string): Graph {
     if (this.#folder === undefined) throw new Error("no copies are stored");
-    // A digest from a damaged ledger must not become a path.
+    // The digest is checked before it becomes part of a path, because the ledger might be damaged.
     if (!/^[\da-f]{64}$/.test(sha256)) throw new Error("its digest is invalid");
     const file = path.join(this.#folder, `${sha256}.json`);
     const bytes = readRegular(file, MAX_TEXT_BYTES);

@@ -65,7 +65,7 @@ describe("generate with ComfyUI", () => {
     expect((await json([...FOX, "--seed", "7"])).code).toBe(0);
     double.areFilesGone = true;
     const message = expect.stringMatching(
-      /made it before.*imggen_00001_\.png is no longer there[\s\S]*its cache.*another seed/,
+      /made no image.*imggen_00001_\.png no longer exists[\s\S]*cache.*another seed/,
     );
     expect(await json(["rerun", String(made.document.taskId)])).toMatchObject({
       code: 5,
@@ -250,7 +250,7 @@ describe("a job that a restart of ComfyUI has lost", () => {
     const { json, double } = await comfyWorld({ isHeld: true, ...PAID });
     const id = String((await json([...FOX, "--no-wait"])).document.taskId);
     double.instead.set("queue", { queue_running: [], queue_pending: [] });
-    const error = { message: expect.stringContaining("no longer knows the job") };
+    const error = { message: expect.stringContaining("no longer has the job") };
     const lost = { ok: false, state: "accepted", charged: "yes", error };
     expect((await json(["resume", id])).document).toMatchObject(lost);
     double.instead.clear();
@@ -347,7 +347,7 @@ describe("a workflow without a place for a prompt", () => {
     await writeFile(path.join(cwd, "small.png"), PICTURE);
     expect((await json(FOX)).code).toBe(2);
     const { code, document } = await json([...FOX, "--image", "small.png", "--seed", "7"]);
-    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("no place for seed")]);
+    expect([code, document.error?.message]).toEqual([2, expect.stringContaining("no input for seed")]);
     expect(double.submits).toEqual([]);
   });
 });

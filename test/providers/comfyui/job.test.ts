@@ -83,7 +83,7 @@ describe("polling a job", () => {
     const clock = steppedClock();
     const { poll, double } = await taken({ clock });
     double.restart();
-    const why = expect.stringMatching(/no longer knows the job: it was restarted/);
+    const why = expect.stringMatching(/no longer has the job: the server was restarted/);
     expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true, why });
     clock.advance(60_000);
     expect(await poll()).toMatchObject({ outcome: "retry", isMissing: true, why });

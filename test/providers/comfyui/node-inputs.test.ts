@@ -85,8 +85,8 @@ describe("what goes into a workflow", () => {
       graph: workflow({ "10": { class_type: "KSampler", inputs: { seed: 2, positive: link("6") } } }),
     });
     expect(await problem()).toBe(
-      'The workflow has 2 places for seed: it could be "KSampler" (3).seed, "KSampler" (10).seed. ' +
-        'Give the right node the title "seed" in ComfyUI, or write {seed} there, and export it again.',
+      'The workflow has 2 possible inputs for seed: "KSampler" (3).seed, "KSampler" (10).seed. ' +
+        'In ComfyUI, give the right node the title "seed", or write {seed} into its input, and export the workflow again.',
     );
     expect(double.requests).toEqual([]);
   });
@@ -94,15 +94,17 @@ describe("what goes into a workflow", () => {
   it("is refused where there is no certain place", async () => {
     const { problem } = await comfyWorld({ graph: workflow({ "3": { inputs: { positive: 1 } } }) });
     expect(await problem()).toMatch(
-      /^The workflow has 2 places for prompt: it could be "CLIP Text Encode \(Prompt\)" \(6\)\.text, .*\(7\)\.text\./,
+      /^The workflow has 2 possible inputs for prompt: "CLIP Text Encode \(Prompt\)" \(6\)\.text, .*\(7\)\.text\./,
     );
     const none = await comfyWorld({ graph: workflow({ "3": { inputs: { seed: link("99") } } }) });
-    expect(await none.problem()).toMatch(/no place for seed\. Give the right node the title "seed"/);
+    expect(await none.problem()).toMatch(
+      /no input for seed\. In ComfyUI, give the right node the title "seed"/,
+    );
   });
 
   it("is refused where a negative prompt would take the prompt's own node", async () => {
     const { problem } = await comfyWorld({ graph: workflow({ "3": { inputs: { negative: link("6") } } }) });
-    expect(await problem({ fields: { negative: "rain" } })).toMatch(/one place for prompt and negative/);
+    expect(await problem({ fields: { negative: "rain" } })).toMatch(/only one input for prompt and negative/);
   });
 
   it("takes a negative prompt, a model and fields of the sampler", async () => {
@@ -112,8 +114,8 @@ describe("what goes into a workflow", () => {
     });
     await submit({ model: "other", fields: { negative_prompt: "rain", steps: 4 } });
     expect([sent("7")?.text, sent("3")?.steps, sent("4")?.ckpt_name]).toEqual(["rain", 4, "sd/other.ckpt"]);
-    expect(await problem({ fields: { stepz: 4 } })).toMatch(/no place for stepz/);
-    expect(await problem({ fields: { toString: 4 } })).toMatch(/no place for toString/);
+    expect(await problem({ fields: { stepz: 4 } })).toMatch(/no input for stepz/);
+    expect(await problem({ fields: { toString: 4 } })).toMatch(/no input for toString/);
   });
 
   it("says that a node has no inputs, if it has none", async () => {

@@ -96,11 +96,11 @@ describe("submitting a job to ComfyUI", () => {
   });
 
   it.each([
-    [{}, 1, expect.stringMatching(/no place for image\./)],
+    [{}, 1, expect.stringMatching(/no input for image\./)],
     [
       { "10": LOAD, "11": LOAD },
       1,
-      expect.stringMatching(/2 places for image: .*\(10\)\.image, .*\(11\)\.image/),
+      expect.stringMatching(/2 possible inputs for image: .*\(10\)\.image, .*\(11\)\.image/),
     ],
     [{ "10": titled("image"), "11": titled("image2") }, 2, null],
   ])(
