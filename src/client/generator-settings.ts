@@ -12,7 +12,7 @@ import {
   isPaidByDefault,
   isServerKind,
   KINDS,
-  kindAtHome,
+  kindAtDefaultUrl,
 } from "../providers/kinds.ts";
 import { canCarryKey, parseGeneratorSpec } from "../providers/spec.ts";
 import { SETTINGS, type SettingName } from "../store/settings-table.ts";
@@ -203,7 +203,7 @@ export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): s
 /** Returns a key for this origin only: from the variable of the generator's kind, or the stored one. */
 export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
-  const variable = kindAtHome(spec)?.keyVariables.find((name) => context.env[name]);
+  const variable = kindAtDefaultUrl(spec)?.keyVariables.find((name) => context.env[name]);
   if (variable) return checkSecret(context.env[variable] ?? "", variable);
   const { origin } = new URL(spec.url);
   const storedKey = settings.stored("generatorKey");
@@ -239,13 +239,13 @@ export function withKey(
 }
 
 export function lacksKey({ spec, options: { key, headers } }: UserGenerator): boolean {
-  return kindAtHome(spec) !== null && key === null && Object.keys(headers).length === 0;
+  return kindAtDefaultUrl(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
 /** @throws AuthRequiredError without a key that the generator needs */
 export function requireKey(generator: UserGenerator): void {
   const { spec } = generator;
-  const kind = kindAtHome(spec);
+  const kind = kindAtDefaultUrl(spec);
   if (kind === null || !lacksKey(generator)) return;
   const { title, keyVariables } = kind;
   throw new AuthRequiredError(`No key for ${title} is set.`, {

@@ -33,15 +33,15 @@ export function failedReply(reply: FailedReply, source: ReplySource): ProviderEr
   const failureCase =
     RULES.find(([, matches]) => matches(facts))?.[0] ?? (source.isPaid ? "lost" : "refused");
   const [failure, message] =
-    CASES[failureCase === "lost" && saysNotCharged(errorBody.words) ? "refused" : failureCase];
+    CASES[failureCase === "lost" && statesNoCharge(errorBody.words) ? "refused" : failureCase];
   const words = `HTTP ${reply.status}${afterColon(errorBody)}`;
   const details = refusalDetails(errorBody);
-  if (failureCase === "key") return new ProviderError(aboutKey(source, words), failure, { details });
+  if (failureCase === "key") return new ProviderError(keyMessage(source, words), failure, { details });
   const timedFailure = failure.kind === "busy" ? { ...failure, retryAfterMs: waitMs } : failure;
   return new ProviderError(message(source.host, words), timedFailure, { details });
 }
 
-function aboutKey({ host, address, hasKey, keyVariable }: ReplySource, words: string): string {
+function keyMessage({ host, address, hasKey, keyVariable }: ReplySource, words: string): string {
   const problem = hasKey ? "does not accept the key" : "needs a key, but the request had none";
   const advice =
     keyVariable === undefined
@@ -59,8 +59,9 @@ export function replyWithoutImage(
   { host, isPaid, mask }: Pick<ReplySource, "host" | "isPaid" | "mask">,
 ): ProviderError {
   const errorBody = readErrorBody(mask(body));
-  const isUncharged = saysNotCharged(errorBody.words) || errorBody.codes.some((code) => MODERATED.test(code));
-  const kind = namesNoCredit(errorBody) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
+  const isUncharged =
+    statesNoCharge(errorBody.words) || errorBody.codes.some((code) => MODERATION_CODE.test(code));
+  const kind = hasNoCreditCode(errorBody) ? "credit" : !isPaid || isUncharged ? "refused" : "lost";
   const message = `${host} sent a reply without an image${afterColon(errorBody)}.`;
   return new ProviderError(message, CASES[kind][0], { details: refusalDetails(errorBody) });
 }
@@ -80,17 +81,17 @@ function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
  * has.
  */
 export function isModeration({ codes, words }: ErrorBody): boolean {
-  return codes.some((code) => MODERATED.test(code)) || SAYS_MODERATED.test(words ?? "");
+  return codes.some((code) => MODERATION_CODE.test(code)) || MODERATION_MESSAGE.test(words ?? "");
 }
 
 /** Whether a refusal is about the model. */
-export function namesModel({ codes, field, words }: ErrorBody): boolean {
+export function isAboutModel({ codes, field, words }: ErrorBody): boolean {
   const isNamed = /\b(?:model|deployment|checkpoint)\b/i.test(words ?? "");
   return field === "model" || isNamed || codes.some((code) => /model|deployment/i.test(code));
 }
 
 /** Whether a message states that this request was not charged. A promise about another request does not count. */
-export function saysNotCharged(words: string | null): boolean {
+export function statesNoCharge(words: string | null): boolean {
   return NOT_CHARGED.test(words ?? "");
 }
 
@@ -126,20 +127,21 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
   ["lost", ({ status, isPaid }) => isPaid && status >= 500],
   ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
   // The limit resets within minutes, whatever its message and codes are.
-  ["busy", (reply) => isAboutLimits(reply) && isShort(reply)],
-  ["credit", ({ status, errorBody }) => status === 402 || namesNoCredit(errorBody)],
+  ["busy", (reply) => isAboutLimits(reply) && isShortLimit(reply)],
+  ["credit", ({ status, errorBody }) => status === 402 || hasNoCreditCode(errorBody)],
   ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.errorBody)],
   ["busy", ({ status }) => status === 429],
   // The server has made nothing yet, because it loads its model first.
   [
     "starting",
-    ({ status, isPaid, waitMs, text }) => status === 503 && !isPaid && (waitMs !== null || LOADS.test(text)),
+    ({ status, isPaid, waitMs, text }) =>
+      status === 503 && !isPaid && (waitMs !== null || MODEL_LOADING.test(text)),
   ],
   // These redirects mean that the POST was not processed. The key is never sent along a redirect.
   ["redirect", ({ status }) => [301, 307, 308].includes(status)],
   ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
   // Google reports an invalid key with status 400.
-  ["key", ({ status, errorBody }) => status === 400 && NO_KEY.test(errorBody.words ?? "")],
+  ["key", ({ status, errorBody }) => status === 400 && INVALID_KEY_MESSAGE.test(errorBody.words ?? "")],
   ["refused", ({ errorBody }) => isModeration(errorBody)],
   ["invalid", ({ status }) => [400, 413, 415, 422].includes(status)],
   ["key", ({ status }) => status === 401],
@@ -149,13 +151,13 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
 ];
 
 /** Codes of an account without credit or at its limit, which make every other request fail too. */
-const NO_CREDIT =
+const NO_CREDIT_CODE =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
 /** Words and codes about money from services without a code for it: fal, xAI, SiliconFlow, new-api. */
 const ABOUT_MONEY =
   /\b(?:balance|credits?|quota|billing|top(?:ping)? ?up|overdue|arrears|spending limit|30001)\b/i;
 /** Codes of a rate limit, whose message may name a plan with a higher limit. */
-const RATE_LIMIT = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
+const RATE_LIMIT_CODE = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
 /** Google's quota names and values. A limit of 0 means that the plan does not include the model. */
 const LASTING_LIMIT = /PerDay(?![a-z])|\blimit: 0\b/;
 const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
@@ -163,13 +165,13 @@ const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
 const MAX_BUSY_MS = 15 * 60_000;
 
 /** Codes of refused content of a prompt or an image. */
-const MODERATED =
+const MODERATION_CODE =
   /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
-const SAYS_MODERATED =
+const MODERATION_MESSAGE =
   /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
 /** Message while a model is loading: llama.cpp, Hugging Face, LocalAI. */
-const LOADS = /\bloading\b/i;
-const NO_KEY = /\bAPI key (?:not valid|not found|expired)/i;
+const MODEL_LOADING = /\bloading\b/i;
+const INVALID_KEY_MESSAGE = /\bAPI key (?:not valid|not found|expired)/i;
 const NOT_CHARGED =
   /(?:\bnot|n[’']t|\bnever)(?: been| be)? (?:charged|billed)\b(?! (?:again|twice|more|extra|until|unless|if)\b)|\bno (?:charges?|credits?) (?:was|were|has been|have been|will be) (?:made|applied|charged|deducted|used|consumed)\b|\b(?:credits?|charges?) (?:was|were|has been|have been|will be) refunded\b/i;
 
@@ -178,17 +180,17 @@ function isAboutLimits({ status }: Facts): boolean {
   return status === 403 || status === 429;
 }
 
-function isShort({ waitMs, text }: Facts): boolean {
+function isShortLimit({ waitMs, text }: Facts): boolean {
   return (waitMs !== null && waitMs <= MAX_BUSY_MS) || LIMIT_PER_MINUTE.test(text);
 }
 
-function namesNoCredit({ codes }: ErrorBody): boolean {
-  return codes.some((code) => NO_CREDIT.test(code));
+function hasNoCreditCode({ codes }: ErrorBody): boolean {
+  return codes.some((code) => NO_CREDIT_CODE.test(code));
 }
 
 function isAboutMoney(errorBody: ErrorBody): boolean {
   const { codes, words } = errorBody;
-  if (isModeration(errorBody) || codes.some((code) => RATE_LIMIT.test(code))) return false;
+  if (isModeration(errorBody) || codes.some((code) => RATE_LIMIT_CODE.test(code))) return false;
   return [words ?? "", ...codes].some((text) => ABOUT_MONEY.test(text.replace(/[_-]/g, " ")));
 }
 
@@ -246,7 +248,7 @@ const MAX_WORDS_LENGTH = 500;
 export function readErrorBody(body: string): ErrorBody {
   const json = parseLenientJson(body.replace(/^\uFEFF/, ""));
   if (json === null)
-    return { isJson: false, words: clause(bodyText(body)), codes: [], code: null, field: null };
+    return { isJson: false, words: toMessageClause(bodyText(body)), codes: [], code: null, field: null };
   // Google sends a list with one error.
   const outer = [json].flat();
   const parts = [...outer, ...outer.map((each) => fieldsOf(each).error)].filter(isJsonObject);
@@ -258,7 +260,7 @@ export function readErrorBody(body: string): ErrorBody {
   const code = parts.map((part) => part.code).findLast(isCode);
   return {
     isJson: true,
-    words: clause(wordsIn(json)),
+    words: toMessageClause(findMessage(json)),
     codes: codes.filter(isCode).map(String),
     code: code === undefined ? null : String(code),
     field: typeof field === "string" ? field : null,
@@ -271,10 +273,10 @@ const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "o
 /** Maximum depth, because a server may nest thousands of levels. */
 const MAX_LEVELS = 8;
 
-function wordsIn(value: unknown, levels = MAX_LEVELS): string {
+function findMessage(value: unknown, levels = MAX_LEVELS): string {
   if (typeof value === "string") return value;
   if (levels === 0) return "";
-  const extractInner = (inner: unknown) => wordsIn(inner, levels - 1);
+  const extractInner = (inner: unknown) => findMessage(inner, levels - 1);
   if (Array.isArray(value)) return value.map(extractInner).filter(Boolean).join("; ");
   if (!isJsonObject(value)) return "";
   const message =
@@ -289,6 +291,6 @@ function bodyText(body: string): string {
   return title ? `a page with the title “${title}”` : "a page without a title";
 }
 
-function clause(text: string): string | null {
+function toMessageClause(text: string): string | null {
   return truncate(collapseWhitespace(text).replace(/\.$/, ""), MAX_WORDS_LENGTH) || null;
 }

@@ -39,13 +39,13 @@ function findImages(value: unknown, depth: number): string[] {
   const fieldImage = IMAGE_FIELDS.flatMap((name) => parseImageField(name, value[name])).slice(0, 1);
   const nestedFields = Object.entries(value).filter(
     ([name, entry]) =>
-      !IGNORED_FIELD.test(name) && !(typeof entry === "string" && isSameImage(name, fieldImage)),
+      !IGNORED_FIELD.test(name) && !(typeof entry === "string" && isSearchUnnecessary(name, fieldImage)),
   );
   return [...fieldImage, ...nestedFields.flatMap(([, entry]) => findImages(entry, depth - 1))];
 }
 
 /** Whether a text is another form of its object's image, or its name. */
-function isSameImage(name: string, fieldImage: readonly string[]): boolean {
+function isSearchUnnecessary(name: string, fieldImage: readonly string[]): boolean {
   return fieldImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
 

@@ -10,7 +10,7 @@ import { fieldsOf } from "../lib/json.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { action, phrase } from "../lib/wording.ts";
 import { randomDigits } from "../lib/write-whole.ts";
-import { readErrorBody, replyWithoutImage, saysNotCharged } from "./failed-reply.ts";
+import { readErrorBody, replyWithoutImage, statesNoCharge } from "./failed-reply.ts";
 import { failedPoll, isDiskFull, toClause } from "./failures.ts";
 import { isDataUrl, removeRequestUrls } from "./found-images.ts";
 import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
@@ -27,19 +27,19 @@ export type Fields = Readonly<Record<string, unknown>>;
 export type ReadState = PolledState | "missing" | null;
 
 /** States that end a job without an image, in the spelling of any service. An unknown state does not end a job. */
-const ENDED =
+const FAILED_STATE =
   /^(?:failed|failure|error(?:ed)?|cancell?ed|aborted|rejected|expired|timed?[ _-]?out|(?:(?:request|content)[ _-])?moderated)$/i;
 
 /** Whether a state ends a job without an image. */
 export function isFailedState(state: unknown): state is string {
-  return typeof state === "string" && ENDED.test(state);
+  return typeof state === "string" && FAILED_STATE.test(state);
 }
 
 /**
  * Statuses that are not about the job itself: the key, the account, too many polls, an unknown job. Statuses from 501 on
  * come from a server in front of the service.
  */
-const NOT_OF_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
+const NOT_ABOUT_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
 
 /** Statuses of the service about the account or the rate of polls. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
@@ -121,8 +121,8 @@ export class JobPoll {
   ): PollReply {
     const { status } = reply;
     if (isSuccess(reply)) return this.#read(reply, read);
-    const isOfJob = status >= 400 && status <= 500 && !NOT_OF_JOB.has(status);
-    const task = isOfJob ? readFailure(reply) : null;
+    const isAboutJob = status >= 400 && status <= 500 && !NOT_ABOUT_JOB.has(status);
+    const task = isAboutJob ? readFailure(reply) : null;
     return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
@@ -257,8 +257,8 @@ export function finishedState(
   const warnings = imageWarnings(reply, source.host);
   if (urls.length === 0) {
     const text = JSON.stringify(reply);
-    const none = replyWithoutImage(text, source);
-    if (none.failure.kind !== "lost") return failedState(none.message, text);
+    const imageError = replyWithoutImage(text, source);
+    if (imageError.failure.kind !== "lost") return failedState(imageError.message, text);
   }
   return {
     status: "completed",
@@ -270,7 +270,7 @@ export function finishedState(
 
 /** @param words the message of the service, which may state that the job is not charged */
 function failedState(why: string, words: string): PolledState {
-  return { status: "failed", errorCode: null, why, ...(saysNotCharged(words) && { charged: "no" }) };
+  return { status: "failed", errorCode: null, why, ...(statesNoCharge(words) && { charged: "no" }) };
 }
 
 /** Returns a field of a reply as a string. */

@@ -198,7 +198,7 @@ export function isPaidByDefault(spec: GeneratorSpec): boolean {
  * Kind of a server at the default address of its kind, where a key is required and the kind's variables apply. Null for any
  * other address.
  */
-export function kindAtHome(spec: GeneratorSpec): ServerKind | null {
+export function kindAtDefaultUrl(spec: GeneratorSpec): ServerKind | null {
   const kind = getServerKind(spec);
   if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
     return null;

@@ -2,7 +2,7 @@ import { isPresent } from "../lib/durable.ts";
 import { fieldsOf } from "../lib/json.ts";
 import { joinFirst } from "../lib/short-text.ts";
 import { action, phrase } from "../lib/wording.ts";
-import { namesModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
+import { isAboutModel, readErrorBody, replyWithoutImage } from "./failed-reply.ts";
 import { type ReplyImage, resultImages } from "./found-images.ts";
 import { type Fields, JobPoll, keyRefusal } from "./job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
@@ -242,7 +242,7 @@ async function withModels(
 ): Promise<unknown> {
   if (!(error instanceof ProviderError) || error.failure.kind !== "invalid") return error;
   const { details } = error;
-  const concernsModel = namesModel(readErrorBody(String(reply.body)));
+  const concernsModel = isAboutModel(readErrorBody(String(reply.body)));
   if (reply.status !== 404 && !concernsModel) return error;
   const list = await server.get(path, signal).catch(() => null);
   if (reply.status === 404 && list?.status === 404 && !concernsModel) {

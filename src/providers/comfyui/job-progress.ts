@@ -21,13 +21,13 @@ export async function followJob(
   { signal, onProgress, onPreview }: FollowHow,
   server: ComfyServer,
 ): Promise<boolean> {
-  const ended = new AbortController();
-  const until = AbortSignal.any([signal, ended.signal]);
+  const jobEnd = new AbortController();
+  const until = AbortSignal.any([signal, jobEnd.signal]);
   let progress: JobProgress | null = null;
   const onText = (text: string) => {
     const share = progress?.after(text) ?? null;
     if (share !== null) onProgress(share);
-    if (progress?.isOver) ended.abort();
+    if (progress?.isOver) jobEnd.abort();
   };
   const onBytes = (message: Buffer) => {
     if (message.length > HEAD_BYTES && message.readUInt32BE(0) === PREVIEW)
@@ -43,7 +43,7 @@ export async function followJob(
       const listeners = { onText, ...(onPreview && { onBytes }) };
       await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, listeners);
     }
-    return ended.signal.aborted;
+    return jobEnd.signal.aborted;
   } catch {
     // An error of the progress display must not affect the image.
     return false;

@@ -9,7 +9,7 @@ import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
 import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, findUnsupported, hasPrompt, seedIn, shownCommand } from "./command-words.ts";
-import { commandFailure, hasEndedWell, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
+import { commandFailure, hasSucceeded, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
 import {
   clearScratch,
   extraImages,
@@ -147,7 +147,7 @@ async function run(
   watchEnd.abort();
   await watching;
   if (over.signal.aborted) throw tooLarge(job);
-  const file = hasEndedWell(end) ? await writtenFile(scratch) : null;
+  const file = hasSucceeded(end) ? await writtenFile(scratch) : null;
   if (file === null) {
     const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.headerVariables, name));
     throw commandFailure(end, words[0] ?? "", { isPaid: job.isPaid, scratch, hidden, promptBytes });

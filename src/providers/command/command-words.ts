@@ -49,13 +49,13 @@ function findProblem(words: readonly string[]): string | null {
     const near = namesIn(words).find((name) => nearest(name).startsWith(placeholder));
     return near === undefined ? what : `contains {${near}}, probably instead of {${nearest(near)}}`;
   };
-  if (!holds(words, "output"))
+  if (!hasPlaceholder(words, "output"))
     return lacks("output", "has no {output}, the placeholder for the path of the image");
-  if (!holds(words, "promptFile") && !holds(words, "prompt"))
+  if (!hasPlaceholder(words, "promptFile") && !hasPlaceholder(words, "prompt"))
     return lacks("prompt", "has no {promptFile}, the placeholder for the path of a file with the prompt");
-  const foreign = findShellOperator(words);
-  if (foreign !== undefined)
-    return `contains ${foreign}, but no shell runs it: put the steps into a script, with the placeholders as its arguments`;
+  const operator = findShellOperator(words);
+  if (operator !== undefined)
+    return `contains ${operator}, but no shell runs it: put the steps into a script, with the placeholders as its arguments`;
   if (isInShellScript("{prompt}", words))
     return "puts {prompt} inside a shell script, where it could be run as code: use {promptFile}";
   if (/[\\/]/.test(program) && !path.isAbsolute(program))
@@ -63,16 +63,16 @@ function findProblem(words: readonly string[]): string | null {
   return null;
 }
 
-function holds(words: readonly string[], name: string): boolean {
+function hasPlaceholder(words: readonly string[], name: string): boolean {
   return words.some((word) => word.includes(`{${name}}`));
 }
 
 export function hasPrompt(words: readonly string[]): boolean {
-  return holds(words, "prompt");
+  return hasPlaceholder(words, "prompt");
 }
 
 export function hasModel(words: readonly string[]): boolean {
-  return holds(words, "model");
+  return hasPlaceholder(words, "model");
 }
 
 /** Names in braces that are not placeholders. */
@@ -81,20 +81,20 @@ function namesIn(words: readonly string[]): string[] {
   return names.filter((name) => !PLACEHOLDERS.includes(name));
 }
 
-const plain = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
+const normalizeName = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
 
 /** Whether a name is a misspelled placeholder: `{prompt-file}`, `{OUTPUT}`. */
 function isSpelledOddly(name: string): boolean {
-  return PLACEHOLDERS.some((each) => plain(each) === plain(name));
+  return PLACEHOLDERS.some((each) => normalizeName(each) === normalizeName(name));
 }
 
-const MAX_SLIPS = 2;
+const MAX_TYPOS = 2;
 
 /** The placeholder that is nearest to a name; empty if none is near. */
 function nearest(name: string): string {
-  const away = (each: string) => editDistance(plain(name), plain(each));
-  const near = PLACEHOLDERS.filter((each) => away(each) <= Math.min(MAX_SLIPS, each.length - 3));
-  return near.sort((a, b) => away(a) - away(b))[0] ?? "";
+  const distanceTo = (each: string) => editDistance(normalizeName(name), normalizeName(each));
+  const candidates = PLACEHOLDERS.filter((each) => distanceTo(each) <= Math.min(MAX_TYPOS, each.length - 3));
+  return candidates.sort((a, b) => distanceTo(a) - distanceTo(b))[0] ?? "";
 }
 
 function refused(message: string): UsageError {
@@ -140,7 +140,7 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
 
 /** The seed for a command, or null if the command does not support seeds. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
-  if (!holds(words, "seed")) return null;
+  if (!hasPlaceholder(words, "seed")) return null;
   return Object.hasOwn(job.options.fields, "seed") ? requestedSeed(job) : chosenSeed(job);
 }
 
@@ -166,15 +166,15 @@ export function findUnsupported(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],
 ): string | null {
-  if (references.length > 0 && !holds(words, "image"))
+  if (references.length > 0 && !hasPlaceholder(words, "image"))
     return `The command does not support reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !hasModel(words))
     return "The command does not support a model: write {model} where its name belongs.";
   // A user's field may have a name similar to a placeholder.
-  const slip = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
-  if (slip !== undefined)
-    return `The command contains {${slip}}, but no such field exists. Write {${nearest(slip)}} if that is meant.`;
-  const stray = Object.keys(fields).find((name) => !holds(words, name));
-  if (stray === undefined) return null;
-  return `The command does not support the field ${stray}: write {${stray}} where its value belongs.`;
+  const misspelt = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
+  if (misspelt !== undefined)
+    return `The command contains {${misspelt}}, but no such field exists. Write {${nearest(misspelt)}} if that is meant.`;
+  const unsupported = Object.keys(fields).find((name) => !hasPlaceholder(words, name));
+  if (unsupported === undefined) return null;
+  return `The command does not support the field ${unsupported}: write {${unsupported}} where its value belongs.`;
 }

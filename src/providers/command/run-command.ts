@@ -36,7 +36,7 @@ import { clearScratch, hasImage, keepImage, removeScratch, scratchFolder, writte
 const OWN_VARIABLES = /^IMGGEN_/;
 
 /** Exit code for a temporary failure (EX_TEMPFAIL in sysexits.h). */
-const NOT_NOW = 75;
+const TEMPORARY_FAILURE = 75;
 
 interface RunOptions
   extends Pick<ProgramOptions, "env" | "signal" | "killSignal">,
@@ -64,7 +64,7 @@ export function runCommand(
 }
 
 /** Whether a command succeeded. Too much output does not make it fail: the excess is dropped. */
-export function hasEndedWell(end: ProgramEnd): boolean {
+export function hasSucceeded(end: ProgramEnd): boolean {
   return (end.kind === "ended" || end.kind === "stopped") && end.code === 0;
 }
 
@@ -115,12 +115,12 @@ function describeEnd(end: ProgramEnd, program: string): string {
 function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch: string }): Failure {
   if (end.kind === "not_started") {
     // Invalid arguments: too long, or with a NUL character.
-    const cannotBe = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
-    return { kind: cannotBe ? "invalid" : "unsent" };
+    const isInvalid = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
+    return { kind: isInvalid ? "invalid" : "unsent" };
   }
   const failure = { kind: "lost", savedPath: isPaid ? scratch : null } as const;
   if (end.kind !== "ended") return { ...failure, isStopped: end.kind === "stopped" };
-  if (end.code === NOT_NOW) return { kind: "unsent" };
+  if (end.code === TEMPORARY_FAILURE) return { kind: "unsent" };
   // The command was killed, for example for lack of memory, so a retry may succeed.
   return isPaid || end.killedBy !== null ? { ...failure, isStopped: true } : { kind: "refused" };
 }

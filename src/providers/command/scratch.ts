@@ -54,7 +54,7 @@ export async function writtenFile(scratch: string): Promise<string | null> {
   const names = (await readdir(scratch)).filter((name) => name.startsWith("output.") && name !== OUTPUT);
   const images = [];
   for (const file of names.map((name) => path.join(scratch, name)))
-    if ((await isFilled(file)) && isWholeImage(file)) images.push(file);
+    if ((await isFilled(file)) && isCompleteImage(file)) images.push(file);
   const [only = null, ...others] = images;
   return others.length === 0 ? only : null;
 }
@@ -67,11 +67,11 @@ export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<
   const entries = await readdir(scratchFolder(job), { recursive: true, withFileTypes: true }).catch(() => []);
   const outputs = entries.filter((entry) => entry.isFile() && !INPUT_FILE.test(entry.name));
   const files = outputs.map(({ parentPath, name }) => path.join(parentPath, name)).sort();
-  return files.filter(isWholeImage);
+  return files.filter(isCompleteImage);
 }
 
 /** Returns false for an unreadable file, which must not cost the image beside it. */
-function isWholeImage(file: string): boolean {
+function isCompleteImage(file: string): boolean {
   try {
     return inspectFile(file).ok;
   } catch {
