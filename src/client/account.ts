@@ -58,7 +58,11 @@ export function checkSecret(input: string, label: string): string {
   );
 }
 
-/** `user:password` is sent in Base64, so it may contain any character but controls. @throws UsageError */
+/**
+ * Checks a key, or `user:password`, which can contain all characters except control characters, because
+ * `user:password` is sent in Base64.
+ * @throws UsageError
+ */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
   const key = trimInvisibleCharacters(input, label);
   if (!hasLogin || !key.includes(":")) return checkSecret(key, label);
@@ -67,7 +71,7 @@ export function checkGeneratorKey(input: string, label: string, hasLogin: boolea
   throw new UsageError(`${label} cannot be sent: it contains a line break or another control character.`);
 }
 
-/** @throws AuthRequiredError without a key */
+/** @throws AuthRequiredError if no key is set */
 export function requireApiKey(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkApiKey(setting.value, setting.label);
   throw new AuthRequiredError("No API key is set.", {
@@ -75,7 +79,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
   });
 }
 
-/** Refuses http: except for this machine, because each request contains the key. @throws UsageError */
+/** Checks a base URL. Refuses `http:` for other machines, because each request contains the key. @throws UsageError */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
   const completeUrl = withScheme(text);
@@ -99,7 +103,7 @@ export function checkBaseUrl(text: string, label: string): string {
   return normalizeBaseUrl(text);
 }
 
-/** Refuses the URL of a single operation. @throws UsageError */
+/** Refuses a URL that ends with the path of an operation. @throws UsageError */
 function refuseEndpoint(text: string, label: string): void {
   const serviceUrl = text.replace(/\/generate-image\/*$/i, "");
   if (serviceUrl !== text)
@@ -121,7 +125,7 @@ export function withScheme(text: string): string | null {
   return hostname.includes(".") ? `https://${text}` : null;
 }
 
-/** @throws UsageError without a base URL */
+/** @throws UsageError if no base URL is set */
 export function requireBaseUrl(setting: { value: string; label: string } | undefined): string {
   if (setting) return checkBaseUrl(setting.value, setting.label);
   throw new UsageError("No base URL is set, and the service has no default URL.", {
@@ -129,7 +133,7 @@ export function requireBaseUrl(setting: { value: string; label: string } | undef
   });
 }
 
-/** @throws UsageError without a base URL, AuthRequiredError without a key */
+/** @throws UsageError if no base URL is set, AuthRequiredError if no key is set */
 export function configuredService(settings: Pick<EffectiveSettings, "get">): {
   baseUrl: string;
   apiKey: string;
@@ -140,8 +144,9 @@ export function configuredService(settings: Pick<EffectiveSettings, "get">): {
 }
 
 /**
- * Sends a stored key only to the URL that it was stored with, or a project's `.env` could redirect it.
- * @throws UsageError, AuthRequiredError without a key
+ * Returns the key for a base URL. A stored key is sent only to the URL that the key was stored with, because
+ * otherwise a project's `.env` could send the key to another server.
+ * @throws UsageError, AuthRequiredError if no key is set
  */
 export function apiKeyFor(
   { value: baseUrl, label }: { value: string; label: string },

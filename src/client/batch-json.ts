@@ -30,7 +30,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, words: Voc
   return { ...describeFailure(error, words), files: [], warnings: [], ...position };
 }
 
-/** JSON of a batch's totals. Pending and unsent rows also count as failed. */
+/** Returns the JSON of a batch's totals. Pending and unsent rows also count as failed. */
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;
@@ -90,7 +90,7 @@ export function differingNames(rows: readonly RowValues[]): string[] {
   return [...names].filter((name) => new Set(rows.map((values) => values[name])).size > 1);
 }
 
-/** Joins values. A generator's fields are prefixed by their names. */
+/** Joins values. A generator's field is written as `name=value`. */
 export function valuesText(values: RowValues, names: readonly string[], separator: string): string {
   const valueText = (name: string, value: string) =>
     VALUES_WITHOUT_NAME.has(name) ? value : `${name}=${value}`;
@@ -106,7 +106,7 @@ export interface PlanFacts {
   repeats: number;
   toSubmit: TotalCost;
   charged: TotalCost;
-  /** Whether `charged` is certain. Failed rows and rows of unknown outcome may not have been charged. */
+  /** Whether `charged` is certain. Failed rows and rows of unknown outcome might not have been charged. */
   isCertain: boolean;
   /** Estimated credits per row and in total, or null if all costs are documented. */
   estimate: { each: number; total: number } | null;
@@ -143,7 +143,6 @@ export function planJson({ rows, toSubmit }: BatchPlan) {
   };
 }
 
-/** Groups costs by model and quality, because rows of one group cost the same. */
 function costsByModel(rows: readonly CheckedRow[]) {
   const costs = new Map<string, { model: string; quality: string | null; cost: TotalCost }>();
   for (const { checked } of rows) {

@@ -18,7 +18,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
-/** Checks a batch with one request per seed. @throws UsageError, InvalidRequestError of a single request */
+/** Checks a batch with one request per seed. @throws UsageError, InvalidRequestError for the first invalid request */
 export async function checkBatchOfSeeds(
   prompt: string,
   seeds: readonly WholeNumber[],
@@ -32,7 +32,7 @@ export async function checkBatchOfSeeds(
   const kind = {
     ...SEVERAL_SEEDS,
     nameOf: ({ checked: { request } }: CheckedBatch["spec"]["rows"][number]) => seedText(request),
-    // The budget does not include other images in the folder.
+    // The budget covers only these rows, not earlier images in the folder.
     budgetOf: "rows" as const,
     throwsFirst: true,
     rowLabels: FLAG_LABELS,
@@ -44,7 +44,7 @@ export async function checkBatchOfSeeds(
   return batch;
 }
 
-/** @throws UsageError for a destination of a single image */
+/** @throws UsageError if the destination is a file, because several seeds make several images */
 async function requireFolder(flags: Flags, session: ClientSession): Promise<void> {
   const { output, outputLabel = "--output" } = outputSettings(flags, session);
   const { name, overwrite = false } = flags;
@@ -59,7 +59,7 @@ async function requireFolder(flags: Flags, session: ClientSession): Promise<void
     );
 }
 
-/** Builds JSON with a result for each seed. @param ends after a signal, some rows have no result */
+/** Builds JSON with a result for each seed. @param ends results of rows; after a signal, some rows have no result */
 export function seedsJson(
   plan: BatchPlan,
   ends: readonly RowResult[],
@@ -76,7 +76,7 @@ export function seedsJson(
   return { ok: result.counts.isComplete, tasks, credits: summaryJson(result).credits };
 }
 
-/** Result of a row that this run did not start. An earlier run may have charged it. */
+/** Returns the result of a row that this run did not start. An earlier run might have charged the row. */
 function unstartedResult(row: PlannedRow, stopped: ImggenError): RowResult {
   return isToSubmit(row) && row.resubmit === null
     ? notSentResult(row, stopped)
@@ -87,7 +87,7 @@ function sortByRow({ rows }: BatchPlan): PlannedRow[] {
   return rows.toSorted((a, b) => a.row - b.row);
 }
 
-/** JSON of a dry run: number of requests to submit, and the first of them. */
+/** Returns the JSON of a dry run: the number of requests to submit, and the first request. */
 export function seedsPlanJson(
   plan: BatchPlan,
   described: DescribedRequest | null,

@@ -40,9 +40,9 @@ interface BatchCall
     Pick<FlagsOf<typeof BATCH>, "template" | "shard">,
     Pick<FlagsOf<typeof GENERATE>, "again"> {
   validate?: boolean | undefined;
-  /** Defaults for rows. */
+  /** Values of fields that a row does not set. */
   values: Omit<RequestInput, "prompt">;
-  /** Defaults from config.json for values that are not set. Default: the session's. */
+  /** Saved values for fields that neither a row nor `values` sets. Default: `savedFields` of the session. */
   savedFields?: SavedFields;
   labels: Partial<Labels>;
   wait: WaitSettings;
@@ -61,15 +61,15 @@ export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOption
 export interface BatchKind
   extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
-  /** Model of the rows. If absent, the generator is queried for its default. */
+  /** Model to read the target's terms for. Default: the model of the call, otherwise the generator's default. */
   model?: string | undefined;
   takesColumns?: boolean;
-  /** Default file name template. */
+  /** Default template of file names. */
   fileName?: string;
   images?: { label?: string; resolvePath?: (file: string) => string };
 }
 
-/** @throws ManifestError naming every invalid row, UsageError */
+/** @throws UsageError, ManifestError that lists every invalid row */
 export async function checkManifestBatch(
   name: string,
   chunks: AsyncIterable<Uint8Array>,
@@ -95,7 +95,7 @@ export async function checkManifestBatch(
   return checkBatch(entries, call, kind, session);
 }
 
-/** @throws ManifestError naming every invalid row, UsageError */
+/** @throws UsageError, ManifestError that lists every invalid row */
 export async function checkBatchOfRows(
   rows: BatchRows,
   options: BatchOptions,
@@ -108,9 +108,9 @@ export async function checkBatchOfRows(
 }
 
 /**
- * Skips combinations that are unsupported or repeated.
- * @throws UsageError for a value that no model supports, because skipping a typing error would charge for the
- * other rows
+ * Skips unsupported combinations and repeated combinations.
+ * @throws UsageError for a value that no model supports, because the value is probably a typing error, and
+ * the other combinations would be charged
  */
 export async function checkCombinations(
   rows: readonly RowValues[],
@@ -126,7 +126,7 @@ export async function checkCombinations(
   if (validate !== false && isDocumented) requireKnownValues(rows, values.model, await target.matrix());
   const kind: BatchKind = {
     fileName: `{slug}-{model}-{ratio}-{quality}${hasSeveralSeeds ? "-{seed}" : ""}-{task}.{ext}`,
-    // Comparisons in one folder have separate budgets.
+    // The budget covers only these rows, because earlier comparisons in the folder had their own budgets.
     budgetOf: "rows",
     skipsRows: true,
     rowLabels: FLAG_LABELS,
@@ -138,8 +138,9 @@ export async function checkCombinations(
 }
 
 /**
- * Plans a batch within its budget, without a connection or a write.
- * @returns the plan, and the first request to submit, or null if the target sends requests unchanged
+ * Plans a batch and checks its budget. Neither connects nor writes.
+ * @returns `described`: the first request as the target would send it, or null if the target sends requests
+ * unchanged
  * @throws BudgetExceededError, InvalidRequestError, ManifestError
  */
 export async function planBatch(
@@ -155,7 +156,7 @@ export async function planBatch(
   return { plan, described: await target.describe(requests) };
 }
 
-/** Completes flags from the settings. @throws UsageError for an invalid setting */
+/** Reads the options of a batch from flags, and from settings if a flag is not set. @throws UsageError */
 export function readBatchCall(
   flags: Flags & Pick<FlagsOf<typeof GENERATE>, "again">,
   request: Parameters<typeof readRequestFlags>[0],
@@ -241,7 +242,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
   return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
-/** Resolves paths relative to the working folder, not to the manifest's folder. */
+/** Resolves paths relative to the working folder, because only paths in a manifest are relative to the manifest. */
 function resolveImagePaths(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
@@ -281,7 +282,11 @@ function requireKnownValues(
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
-/** Splits values at commas, unless the text is in double quotes or the field is repeated. @throws UsageError */
+/**
+ * Returns all combinations of the values of fields. A text is split at commas, unless it is in double quotes
+ * or its field is set several times.
+ * @throws UsageError
+ */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },
   omittedName?: string,

@@ -20,13 +20,13 @@ export interface ClientSession {
   readonly isSandbox: boolean;
   /** Defaults from config.json. Absent if settings do not apply to the session's requests. */
   readonly savedFields?: SavedFields | undefined;
-  /** Limits of the session, checked before each submit of a paid request. */
+  /** Cost limits of the session. They are checked before each submit of a paid request. */
   readonly caps?: readonly Cap[] | undefined;
   readonly onSandboxNotice?: ((notice: SandboxNotice) => void) | undefined;
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;
 }
 
-/** Separate from connections, so that commands that only read the ledger do not load them. */
+/** This function is separate from `Workspace`, so that commands that only read the ledger do not load connections. */
 export function openLedger({ folders, context }: Pick<ClientSession, "folders" | "context">): Ledger {
   return new Ledger(folders.state, context.clock, context.processes);
 }

@@ -38,61 +38,62 @@ import { termsFromSettings } from "./targets/generator-target.ts";
 import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
- * Generates images through one account with the guarantees of the command line: a request is submitted at most
- * once, charges are recorded on disk before anything else happens, and a file under its final name is complete.
- * Clients and commands may share a home, in one process or in several. Every call throws only `ImggenFailure`.
+ * Generates images through one account with the guarantees of the command line: a request is submitted at
+ * most once, each charge is recorded on disk at once, and an image gets its final file name only when the
+ * file is complete. Clients and commands can share a home, in one process or in several. Every call throws
+ * only `ImggenFailure`.
  */
 export interface Client {
   /** Submits a request, waits for its images and saves them. */
   generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
-   * Returns the earlier task of an identical request, or null if it was never charged. The task is finished if
-   * necessary, and its missing files are downloaded again. Submits no new task, but the unsent requests of an
-   * unfinished one.
+   * Returns the earlier task of an identical request, or null if no identical request was charged. Finishes
+   * the task if necessary, and downloads missing images again. Never submits a new task, but submits the
+   * unsent requests of an unfinished task.
    */
   reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
-   * Submits many requests into one folder. Calling it again with the same rows resumes the batch. Nothing is
-   * sent before the caller reads the first row and every row has been checked.
+   * Submits many requests and saves their images in one folder. A second call with the same rows resumes the
+   * batch. Nothing is sent until the caller begins to read the results and every row has been checked.
    */
   batch(rows: Iterable<BatchRowOptions> | AsyncIterable<BatchRowOptions>, options?: BatchOptions): Batch;
   /** Finishes the tasks with these ids. Default: all unfinished tasks. */
   resume(taskIds?: readonly string[], options?: ResumeOptions): Promise<ResumeResult>;
-  /** Polls one task. A queued task at the user's generator runs only if the call waits for it or saves it. */
+  /** Polls one task. Never submits a queued request. */
   status(taskId: string, options?: StatusOptions): Promise<StatusResult>;
   /**
-   * Cancels tasks and returns one result for each. Cancels queued requests at no charge, abandons requests at a
-   * free generator, and asks a generator that can cancel to stop accepted ones. Paid requests in flight are not
-   * cancelled, and awaited only if `wait` is set.
+   * Cancels tasks and returns one result for each. Queued requests are cancelled at no charge, and running
+   * requests at a free generator are abandoned. Accepted requests are cancelled if their generator supports
+   * cancellation. Paid requests in flight are not cancelled, but awaited if `wait` is true.
    */
   cancel(taskIds: readonly string[], options?: CancelOptions): Promise<CancelResult[]>;
   /**
-   * Returns the tasks that were or may have been charged from this machine, newest first, and unreadable files.
-   * Does not poll.
+   * Returns the tasks that were charged, or might have been charged, from this machine, newest first, and the
+   * unreadable files of the ledger. Does not poll.
    */
   history(options?: HistoryOptions): Promise<HistoryResult>;
   /** Returns the models of the matrix that are documented to match the filter. */
   models(filter?: ModelFilter): Model[];
   /** Checks a request against the model matrix and returns its cost. Sends nothing. */
   estimate(request: RequestOptions): Estimate;
-  /** Stops every call cleanly, waits for their end, and closes all connections. */
+  /** Stops all running calls cleanly, waits until they have ended, and closes all connections. */
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 /**
- * Rows of a batch, in the order in which they end. Leaving the loop stops the batch cleanly: charges are
- * recorded, and the same rows resume it.
+ * Results of a batch's rows, in the order in which the rows end. If the caller leaves its loop, the batch
+ * stops cleanly: charges are recorded, and a call with the same rows resumes the batch.
  */
 export interface Batch extends AsyncIterable<BatchRow> {
-  /** Totals, or null before the last row was read. */
+  /** Totals, or null until the caller has read the last row. */
   readonly summary: BatchSummary | null;
 }
 
 export function createSessionClient(session: ClientSession, requestTimeoutMs?: number): Client {
   const { words } = session;
   const calls = new Calls(words);
-  /** Read at each call, because a login may have changed the settings. */
+  /** Reads the settings again for each call, because a login might have changed them. */
   const loadModels = () => {
     session.settings.forget();
     const models = modelsInEffect(session);
@@ -104,14 +105,15 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
       ([calls, { Operations }]) =>
         new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
-        // Let the next call retry, because too many files may be open now.
+        // The next call retries the import, because the import can fail for a moment, for example if too many
+        // files are open.
         publishedCalls = null;
         throw error;
       },
     );
     return publishedCalls;
   };
-  /** @param breakSignal aborted when the caller leaves its loop over a batch */
+  /** @param breakSignal signal that is aborted when the caller leaves its loop over a batch */
   const call = async <Result>(
     name: keyof typeof CALLS,
     options: CallOptions,
@@ -175,13 +177,15 @@ function createBatch(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Nothing is buffered. Each row waits until the caller reads it or leaves its loop.
+      // Results are not buffered. The batch waits with each result until the caller reads the result or
+      // leaves its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();
       const onRow = (row: BatchRow) => rows.write(row).catch(() => {});
       const breakController = new AbortController();
       const running = run(onRow, breakController.signal).finally(() => void rows.close().catch(() => {}));
-      // Rethrown below, after the rows that ended before it.
+      // `await running` below throws the error after the caller has read all earlier results. Without this
+      // handler, Node would report an unhandled rejection first.
       running.catch(() => {});
       try {
         yield* readable;
@@ -194,7 +198,10 @@ function createBatch(
   };
 }
 
-/** Running calls of a client. Each stops with its caller's signal, and all stop with the client. */
+/**
+ * Running calls of a client. A call is aborted by its caller's signal, and all calls are aborted when the
+ * client is closed.
+ */
 class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
@@ -204,13 +211,13 @@ class Calls {
     this.#words = words;
   }
 
-  /** @throws ImggenFailure for every error. Nothing is sent if the client is closed or a signal has aborted already. */
+  /** Sends nothing if the client is closed or a signal is already aborted. @throws ImggenFailure for every error */
   async run<Result>(
     stopSignals: readonly (AbortSignal | undefined)[],
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<Result> {
     const controller = new AbortController();
-    // One controller per call, because a shared signal must not accumulate listeners.
+    // Each call has its own controller, because listeners on a shared signal would accumulate.
     const stopSignal = AbortSignal.any([
       this.#closing.signal,
       ...stopSignals.filter((stop) => stop !== undefined),

@@ -15,8 +15,8 @@ import { userFolders } from "./user-folders.ts";
 import { requireUtf8Variables } from "./valid-text.ts";
 
 /**
- * Creates a client. Nothing is connected or written before its first call. @throws ImggenFailure for invalid
- * options
+ * Creates a client. Connects and writes nothing before the client's first call.
+ * @throws ImggenFailure for invalid options
  */
 export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
@@ -42,11 +42,11 @@ function createSession(options: ClientOptions): ClientSession {
       : { ...currentProcess.env, IMGGEN_HOME: home && currentProcess.resolvePath(home) };
   const context = { ...currentProcess, env };
   const folders = userFolders(context);
-  // Read now so that an error names the option.
+  // Reads the matrix now, because a later error would mention IMGGEN_MATRIX instead of the option.
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_HINT);
   const overriddenEnv = {
     ...env,
-    // An option overrides a variable that names another service.
+    // The option `baseUrl` overrides the variable, because both set the target of requests.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
     ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
     ...variable("IMGGEN_BASE_URL", baseUrl),
@@ -61,7 +61,7 @@ function createSession(options: ClientOptions): ClientSession {
     sandbox === true,
   );
   const setting = sandbox ? undefined : settings.flag("generator");
-  // Checked now so that an error names the option.
+  // Loads the generator now, so that `createClient` throws if the option is invalid.
   if (setting !== undefined) loadGenerator(setting, { settings, context, folders });
   return {
     context,
@@ -88,7 +88,7 @@ function variable(name: string, value: string | undefined): Record<string, strin
   return value === undefined ? {} : { [name]: value };
 }
 
-/** Names of options and actions in messages of the package. An action without a call is a command. */
+/** Names of options and actions in messages of the package. An action that has no call is shown as a command. */
 export const PACKAGE_WORDS: Vocabulary = {
   options: {
     output: "output",

@@ -14,7 +14,7 @@ import type { Environment, ProcessContext } from "./this-process.ts";
 
 type SettingSource = "flag" | "environment" | "config" | "default";
 
-/** Value of a setting and its origin. `label` names the origin in messages. */
+/** Value of a setting, and its origin. `label` is the origin's name in messages, such as `--model`. */
 export interface EffectiveValue {
   value: string;
   source: SettingSource;
@@ -43,7 +43,10 @@ export class EffectiveSettings {
   readonly #isSandbox: boolean;
   #file: Settings | undefined;
 
-  /** @param read may throw SettingsError @param isSandbox whether the sandbox replaces services and generators */
+  /**
+   * @param read reads the config file, and throws SettingsError if the file is damaged
+   * @param isSandbox whether the sandbox replaces services and generators
+   */
   constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}, isSandbox = false) {
     this.#env = env;
     this.#read = read;
@@ -51,7 +54,7 @@ export class EffectiveSettings {
     this.#isSandbox = isSandbox;
   }
 
-  /** Discards the values of the config file, so that a long-lived client reads its changes. */
+  /** Discards the values of the config file, so that a long-lived client reads later changes of the file. */
   forget(): void {
     this.#file = undefined;
   }
@@ -62,7 +65,11 @@ export class EffectiveSettings {
     return requireValidPath(name, { value: flag.value, source: "flag", label: flag.label });
   }
 
-  /** Returns the generator of new requests. @throws UsageError if one source sets both a generator and a base URL */
+  /**
+   * Returns the generator for new requests.
+   * @throws UsageError if one source sets both a generator and a base URL, or if a flag for generators has no
+   * effect
+   */
   generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
@@ -96,7 +103,7 @@ export class EffectiveSettings {
       : requireValidPath(name, { value, source: "config", label: `${name} from config.json` });
   }
 
-  /** Sets a value for the rest of this run. A real flag overrides it. */
+  /** Sets a value for the rest of this run, unless a flag sets the same setting. */
   prefer(name: SettingName, value: string, label: string): void {
     this.#flags = { [name]: { value, label }, ...this.#flags };
   }
@@ -128,12 +135,12 @@ export class EffectiveSettings {
     return setting !== undefined && parseSwitch(setting.label, setting.value);
   }
 
-  /** In credits. @throws UsageError unless the setting is a number */
+  /** Returns the setting `confirmAbove`, in credits. @throws UsageError unless the setting is a number */
   confirmAbove(): number {
     return this.#credits("confirmAbove") ?? Number(SETTINGS.confirmAbove.default);
   }
 
-  /** Maximum cost per key and day in credits, or null for no limit. @throws UsageError */
+  /** Returns the maximum cost per key and day in credits, or null for no limit. @throws UsageError */
   dailyCredits(): number | null {
     return this.#credits("dailyCredits");
   }
@@ -154,7 +161,7 @@ function isPath(name: keyof Settings): boolean {
   return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
-/** @throws UsageError if the same source sets a base URL, because only the user knows which of the two may charge */
+/** @throws UsageError if both are set, because only the user can decide which of the two is allowed to charge */
 function requireSingleTarget(
   generator: EffectiveValue | undefined,
   baseUrl: EffectiveValue | undefined,
@@ -167,7 +174,10 @@ function requireSingleTarget(
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/** Returns the effective key if it is a key of an `imggen serve`. Damaged settings are reported by another reader. */
+/**
+ * Returns the effective key if it is the key of an `imggen serve`. Ignores damaged settings, because a later
+ * read reports them.
+ */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveValue | undefined {
   try {
     const key = settings.get("apiKey");
@@ -183,7 +193,7 @@ export function storedSettings(configFolder: string): Settings {
   return readSettings(settingsFile(configFolder));
 }
 
-/** Loaded on demand, because most commands only read settings. */
+/** Imports the store on demand, because most commands only read settings. */
 export async function openSettingsStore(
   folder: string,
   { processes }: Pick<ProcessContext, "processes">,
@@ -199,7 +209,7 @@ export function settingFlags(
 ): SettingFlags {
   const entries = Object.entries(values).flatMap(([name, value]) => {
     if (value === undefined) return [];
-    // Several values become a JSON list, which can contain any text.
+    // Several values are joined as a JSON list, because a text can contain any separator.
     const text = Array.isArray(value) ? JSON.stringify(value) : String(value);
     return [[name, { value: text, label: getLabel(name) }] as const];
   });
@@ -217,7 +227,7 @@ export interface SettingRow {
   variable: string | undefined;
   help: string;
   default: string | undefined;
-  /** Whether it belongs to one generator, and is removed when another generator is set. */
+  /** Whether the setting belongs to one generator, so that the setting is removed when another generator is set. */
   isOfGenerator: boolean;
 }
 

@@ -1,7 +1,7 @@
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 
-/** Exit code of each error type, part of the interface for scripts. */
+/** Exit code of each error type. The codes are part of the interface for scripts. */
 export const EXIT_CODES = {
   internal: 1,
   usage: 2,
@@ -37,7 +37,7 @@ export function getExitCode(error: unknown): ExitCodeRow<ErrorType> {
 
 type ExitCode = ExitCodeRow<ErrorType>;
 
-/** Severity of exit codes, 0 the worst, for commands over several tasks. */
+/** Severity of exit codes; 0 is the worst. A command for several tasks exits with the worst code. */
 const RANKS: Readonly<Record<ExitCode, number>> = {
   [SIGNAL_CODES.SIGINT]: 0,
   [SIGNAL_CODES.SIGTERM]: 1,

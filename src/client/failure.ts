@@ -28,7 +28,7 @@ interface HintFacts {
   free: FreeProvider | undefined;
 }
 
-/** Returns at most two lines, with at most one command each. */
+/** Returns the hint after an error: at most two lines, with at most one command each. */
 type NextSteps = (facts: HintFacts) => Wording[];
 
 const resumeOr = (...fallbackLines: Wording[]): NextSteps => {
@@ -58,7 +58,8 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
-  // On a full disk, part of a free reply may be lost.
+  // If nothing was charged, the hint does not promise that the image is safe, because a full disk can cut off
+  // a free reply.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {
@@ -77,7 +78,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
 
 const MAX_LINES = 2;
 
-/** Errors that occur before any charge, so their hints omit the cost. */
+/** Errors whose hints omit the cost if nothing was charged. */
 const COSTLESS_TYPES: ReadonlySet<ErrorType> = new Set(["usage", "budget_exceeded", "internal"]);
 
 function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
@@ -86,17 +87,17 @@ function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
-/** Returns the next step after an error, without its cost. May be empty. */
+/** Returns the next step after an error without the cost, or an empty text. */
 export function getAdvice(error: ImggenError, words: Vocabulary): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
   return formatWording(hint, words);
 }
 
-/** Completes the error's hint with the command to resume its task, if it has fewer than two lines. */
+/** Adds the command that resumes the task, if the hint has fewer than two lines. */
 function extendHint(type: ErrorType, hint: string, resume: string | null, words: Vocabulary): string {
   const advice = withFullStop(hint);
-  // Advice on an invalid request concerns its fields only.
+  // The cost is added, because advice about an invalid request is only about the request's fields.
   if (type === "invalid_request")
     return advice.startsWith("Nothing was") ? advice : `Nothing was sent. ${advice}`;
   const lines = advice.split("\n");
@@ -107,7 +108,10 @@ function extendHint(type: ErrorType, hint: string, resume: string | null, words:
     : [...lines, resumeHint].join("\n");
 }
 
-/** Endings that users paste: a command, a folder, a URL. A full stop would break them. */
+/**
+ * Endings that users copy: a command, a folder, a URL. They get no full stop, because users would copy the
+ * full stop too.
+ */
 const PASTED_ENDING = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
 function withFullStop(hint: string): string {
@@ -144,7 +148,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
   };
   return {
     ok: false,
-    // The compiler cannot infer that `getExitCode` returns the type's exit code.
+    // The compiler cannot infer that `getExitCode` returns the exit code of `type`.
     error: detail as ErrorDetail,
     taskId: task?.taskId ?? null,
     charged,
@@ -152,7 +156,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
   };
 }
 
-/** A bug. Never thrown, but wraps an unexpected error for display. */
+/** Wraps an unexpected error for display. Never thrown. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

@@ -31,12 +31,12 @@ export interface FoundServer extends FoundGenerator {
 
 /** A server on this machine that requires a key. */
 export interface LockedServer {
-  /** Value for `--generator`. Of OpenAI's kind, unless its reply shows another kind. */
+  /** Value for `--generator`. The kind is OpenAI's, unless the server's replies identify another kind. */
   generator: string;
   port: number;
 }
 
-/** A service with a key in the environment. The key itself is not read. */
+/** A service whose key is set in an environment variable. */
 export interface FoundService extends FoundGenerator {
   variable: string;
 }
@@ -45,7 +45,10 @@ const ANSWER_TIMEOUT_MS = 1_000;
 const MAX_MODELS = 100;
 const MAX_NAME_LENGTH = 200;
 
-/** Kinds of local servers. The last matching kind is used, because its API can do more than OpenAI's. */
+/**
+ * Kinds of local servers. If several kinds match, the last kind is used, because its API has more features
+ * than OpenAI's.
+ */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalSearch | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
@@ -79,7 +82,8 @@ async function findServer(
   const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
     const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
-    // A server may answer every path with 401, and most servers are of OpenAI's kind.
+    // If the replies to several kinds require a key, OpenAI's kind is used, because a server might reply 401
+    // to every path, and most servers are of OpenAI's kind.
     return locked
       ? { generator: (others.length === 0 ? locked : (replies[0] ?? locked)).spec.name, port }
       : null;
@@ -92,13 +96,13 @@ async function findServer(
   return { generator: spec.name, port, model, needsModel, models, paid: isPaidByDefault(spec) };
 }
 
-/** Returns the generator of another kind at a server's address, or null. No key is sent. Never throws. */
+/** Returns the generator of another kind at a server's address, or null. Sends no key, and never throws. */
 export async function findOtherKind(
   { kind, url }: ServerSpec,
   signal: AbortSignal,
   session: QuerySession,
 ): Promise<string | null> {
-  // Each kind has a different base path.
+  // Other kinds are queried at the origin, because each kind has a different base path.
   const { origin } = new URL(url);
   const replies = await queryAllKinds((name) => `${name}:${name === kind ? url : origin}`, signal, session);
   const matchingSpecs = replies.filter(({ reply }) => reply === "own").map(({ spec }) => spec);
@@ -119,7 +123,7 @@ function queryAllKinds(
   );
 }
 
-/** Whether a reply matches the kind, requires a key, or is different. */
+/** `own`: the reply matches the kind. `locked`: the server requires a key. `other`: any other result, even no reply. */
 type KindReply = "own" | "locked" | "other";
 
 async function queryAsKind(
@@ -158,7 +162,7 @@ async function readModels(spec: ServerSpec, session: QuerySession): Promise<Offe
   }
 }
 
-/** Finds services with a key in the environment. Nothing is sent. */
+/** Finds services whose key is set in an environment variable. Sends nothing. */
 export function findServices({ context: { env } }: Pick<QuerySession, "context">): FoundService[] {
   return Object.entries(KINDS).flatMap(([name, { keyVariables, url, needsModel, firstModel = null }]) => {
     const variable = keyVariables.find((each) => env[each]);

@@ -1,7 +1,7 @@
 import { ImggenError } from "../lib/error-types.ts";
 
 export interface Finding {
-  /** `news` is a success that is always displayed. `failed` must be fixed. */
+  /** `news`: a success that is always displayed. `failed`: a problem that the user must fix. */
   level: "ok" | "news" | "skipped" | "warning" | "failed";
   /** A sentence for a problem, otherwise a few words without a full stop. */
   message: string;
@@ -24,10 +24,13 @@ const withHint = (level: Finding["level"]) => (message: string, hint: string | n
 export const warning = withHint("warning");
 export const failed = withHint("failed");
 
-/** Reason that a check cannot be made. Another check reports the cause. */
+/** Error of a check that depends on an invalid value, if another check reports the value. */
 export class NotChecked extends Error {}
 
-/** Reads a dependency of a check, whose errors another check reports. @throws NotChecked instead of an ImggenError */
+/**
+ * Reads a value that a check depends on.
+ * @throws NotChecked instead of an ImggenError, because another check reports the ImggenError
+ */
 export async function orNotChecked<Value>(find: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await find();

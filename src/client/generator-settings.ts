@@ -32,7 +32,7 @@ export type GeneratorSource = Pick<ClientSession, "settings"> & {
   folders: Pick<ClientSession["folders"], "config">;
 };
 
-/** Options of a generator without settings or a key. */
+/** Returns the options of a generator that has neither settings nor a key. */
 export function defaultOptions(spec: GeneratorSpec): GeneratorOptions {
   return {
     ...DEFAULTS,
@@ -77,7 +77,11 @@ export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<
   };
 }
 
-/** Reads headers from their environment variables. A flag overrides the config. @throws UsageError */
+/**
+ * Reads the values of headers from the configured environment variables. A header of a flag overrides the
+ * same header of the config.
+ * @throws UsageError
+ */
 function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): Record<string, string> {
   const settings = find("generatorHeader").reverse();
   const entries = settings.flatMap((setting) =>
@@ -91,7 +95,7 @@ function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): 
   return Object.fromEntries(entries);
 }
 
-/** @throws UsageError for a generator that does not support a workflow */
+/** @throws UsageError for a workflow that a flag or option sets, if the generator does not support workflows */
 function workflowSetting(
   spec: GeneratorSpec,
   find: FindSetting,
@@ -101,7 +105,8 @@ function workflowSetting(
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
-  // Not checked: a workflow in the config is not needed to finish tasks of this generator.
+  // A workflow of the config is ignored instead of refused, because tasks of this generator can be finished
+  // without a workflow.
   if (setting.source === "config") return undefined;
   throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
@@ -112,7 +117,7 @@ function workflowError(label: string, remedy: Phrase): UsageError {
   });
 }
 
-/** A setting of config.json that may make requests invalid. `origin` names it in messages. */
+/** A setting of config.json that might make requests invalid. `origin` describes the setting in messages. */
 export interface SavedCause {
   setting: (typeof CAUSE_NAMES)[number];
   origin: string;
@@ -120,7 +125,7 @@ export interface SavedCause {
 
 const CAUSE_NAMES = ["workflow", "generatorSize", "generatorModel"] as const;
 
-/** @throws UsageError for a workflow, if the generator does not support one */
+/** @throws UsageError for a workflow if the generator does not support workflows */
 export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): SavedCause[] {
   const find = createSettingFinder(spec, source);
   const causes = CAUSE_NAMES.flatMap((setting) => {
@@ -132,10 +137,10 @@ export function savedCauses(spec: GeneratorSpec, source: GeneratorSource): Saved
   throw workflowError(workflow.origin, phrase`Remove it: ${action("run", "config unset workflow")}.`);
 }
 
-/** Returns the values of a setting that apply to a generator, the flag's first. */
+/** Returns the values of a setting that apply to a generator: the flag's value, followed by the config's. */
 type FindSetting = (name: SettingName) => EffectiveValue[];
 
-/** Settings that could cost money or disclose a secret at another generator. */
+/** Settings that could cost money or disclose a secret if they were used with another generator. */
 const GENERATOR_BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "generatorHeader",
   "generatorPaid",
@@ -143,12 +148,15 @@ const GENERATOR_BOUND_SETTINGS: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting applies only to the generator that the config names. */
+/** Whether a setting of the config is used only with the generator of the same config. */
 export function needsStoredGenerator(name: SettingName): boolean {
   return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
-/** Settings of the config apply to the config's generator, or to any generator if the config names no generator. */
+/**
+ * Settings of the config apply only to the config's generator. If the config has no generator, they apply to
+ * every generator, except `GENERATOR_BOUND_SETTINGS`.
+ */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const storedGenerator = settings.stored("generator");
   const isStoredGenerator =
@@ -172,13 +180,19 @@ export function isDeclaredFree(spec: GeneratorSpec, source: GeneratorSource): bo
   return readCostSetting(createSettingFinder(spec, source)) === "free";
 }
 
-/** Credits per image if the matrix has no price, or null. @throws UsageError */
+/**
+ * Returns the configured price in credits per image, or null. A price in the matrix overrides the setting.
+ * @throws UsageError
+ */
 export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
   const [setting] = createSettingFinder(spec, source)("price");
   return setting === undefined ? null : settingValue("price", setting);
 }
 
-/** Reads whether images are paid or free. Either flag overrides the config. @throws UsageError */
+/**
+ * Returns the configured cost, or null. Each of the two flags overrides both settings of the config.
+ * @throws UsageError
+ */
 function readCostSetting(find: FindSetting): "paid" | "free" | null {
   const isOn = (setting: EffectiveValue | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
@@ -192,7 +206,7 @@ function readCostSetting(find: FindSetting): "paid" | "free" | null {
   return null;
 }
 
-/** Returns the key for the generator in effect, or null. @throws UsageError if it cannot be sent */
+/** Returns the key for the generator in effect, or null. @throws UsageError if the key cannot be sent */
 export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): string | null {
   const key = source.settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config")
@@ -200,7 +214,10 @@ export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): s
   return checkGeneratorKey(key.value, key.label, supportsLogin(spec));
 }
 
-/** Returns a key for this origin only: from the variable of the generator's kind, or the stored one. */
+/**
+ * Returns the key for the generator's origin: from the environment variable of the generator's kind,
+ * otherwise from the config if the key was stored for this origin.
+ */
 export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
   const variable = kindAtDefaultUrl(spec)?.keyVariables.find((name) => context.env[name]);
@@ -211,7 +228,10 @@ export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: Gene
   return isForOrigin ? checkGeneratorKey(storedKey.value, storedKey.label, supportsLogin(spec)) : null;
 }
 
-/** Returns the key in the environment if the task was submitted with it: the task's address has already received it. */
+/**
+ * Returns the key in the environment if the task was submitted with the same key, because the task's
+ * generator has already received that key. Otherwise returns null.
+ */
 export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
@@ -242,7 +262,7 @@ export function lacksKey({ spec, options: { key, headers } }: UserGenerator): bo
   return kindAtDefaultUrl(spec) !== null && key === null && Object.keys(headers).length === 0;
 }
 
-/** @throws AuthRequiredError without a key that the generator needs */
+/** @throws AuthRequiredError if the generator needs a key and no key is set */
 export function requireKey(generator: UserGenerator): void {
   const { spec } = generator;
   const kind = kindAtDefaultUrl(spec);
@@ -253,7 +273,10 @@ export function requireKey(generator: UserGenerator): void {
   });
 }
 
-/** An environment variable with a key. `host` is its only recipient, or null for the generator in effect. */
+/**
+ * An environment variable that contains a key. The key is sent only to `host`, or to the generator in effect
+ * if `host` is null.
+ */
 export interface GeneratorKey {
   variable: string;
   kind: string;

@@ -14,7 +14,10 @@ export interface SeedFlags {
   field: string | undefined;
 }
 
-/** Reads `--seed 1-40`, or `--field seed=1-40` under the generator's name. @throws UsageError if both are set */
+/**
+ * Reads several seeds from `--seed 1-40`, or from the generator's seed field, such as `--field seed=1-40`.
+ * @throws UsageError if both are set
+ */
 export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],
   session: ClientSession,
@@ -43,7 +46,10 @@ export function duplicateSeedError(field = "seed"): UsageError {
   });
 }
 
-/** Returns undefined for an unusable generator, which the check of the request reports. */
+/**
+ * Returns the generator's name for seeds, if any. Ignores an unusable generator, because a later check
+ * reports the error.
+ */
 async function seedField(session: ClientSession): Promise<string | undefined> {
   try {
     const target = await targetInEffect(session);
@@ -63,7 +69,7 @@ export function seedText({ seed }: Pick<GenerationRequest, "seed">): string {
   return seed === undefined ? "" : `seed ${seed}`;
 }
 
-/** Refuses several images per request, because their seeds would overlap. @throws UsageError */
+/** Refuses several images per request, because the seeds of consecutive requests would overlap. @throws UsageError */
 export function requireOneImageEach({ maxImages = 1 }: Pick<RequestInput, "maxImages">): void {
   if (maxImages > 1)
     throw new UsageError("With several seeds each request makes one image.", {

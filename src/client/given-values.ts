@@ -21,7 +21,7 @@ interface Source {
 
 export interface RequestValues {
   values: Omit<RequestInput, "prompt">;
-  /** Defaults from config.json for missing fields. */
+  /** Defaults from config.json for fields that `values` does not contain. */
   savedFields: SavedFields;
   labels: Partial<Labels>;
 }
@@ -39,7 +39,10 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
   return { values, savedFields, labels: { model: setting.label } };
 }
 
-/** Whether a model setting applies only to the service: another target has its own default model. */
+/**
+ * Whether a model setting is ignored, because the setting is for the service, and the target has its own
+ * default model.
+ */
 function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;
@@ -94,7 +97,7 @@ export function toRequestInput(options: RequestOptions): RequestInput {
   return { ...fieldsFrom<InputFields>((name) => fields[name]), prompt: options.prompt };
 }
 
-/** @throws InvalidRequestError for the first broken rule */
+/** @throws UsageError if there is no prompt, InvalidRequestError for the first broken rule */
 export function checkCallRequest(
   options: RequestOptions,
   matrix: Matrix,
@@ -117,7 +120,7 @@ type FindSetting = (name: SettingName) => EffectiveValue | undefined;
 export function readSavedFields(settings: Pick<EffectiveSettings, "stored" | "generator">): SavedFields {
   const [ratio, quality] = [settings.stored("ratio")?.value, settings.stored("quality")?.value];
   const defaults = { ...(ratio !== undefined && { ratio }), ...(quality !== undefined && { quality }) };
-  // The other fields belong to the config's generator, whose terms contain them.
+  // If a generator is set, its terms contain the other saved fields.
   const hasGenerator = settings.generator() !== undefined || settings.stored("generator") !== undefined;
   return hasGenerator ? defaults : { ...defaults, ...readStoredFields((name) => settings.stored(name)) };
 }

@@ -8,13 +8,13 @@ export const BUILT_IN_VALUES = {
   quality: QUALITIES,
 } as const;
 
-/** Unambiguous parts of model ids after the slash. */
+/** Returns the parts of model ids after the slash, if they are unambiguous. */
 export function shortModelNames(matrix: Matrix): { id: string; name: string }[] {
   const names = matrix.map(({ id }) => ({ id, name: id.slice(id.lastIndexOf("/") + 1) }));
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
 }
 
-/** Returns the values that at least one model supports, or null if the values of one model are undocumented. */
+/** Returns the values that at least one of the models supports, or null if a model's values are undocumented. */
 export function allowedByModels(
   names: readonly string[],
   column: "ratios" | "qualities",

@@ -13,7 +13,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 export interface ModelList {
   models: readonly Model[];
   model: Model | null;
-  /** Ids of matching models with no data but a name. */
+  /** Ids of models that the generator lists, but the matrix does not contain. */
   names: ReadonlySet<string>;
   undocumented: readonly string[];
   loaded: string | null;
@@ -21,7 +21,7 @@ export interface ModelList {
   leftOut: string | null;
 }
 
-/** Default number of images, for models that make several. */
+/** Default number of images, for models that can make several images. */
 export const DEFAULT_IMAGES = MAX_IMAGES.default;
 
 export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {

@@ -37,15 +37,16 @@ function toListedTask(task: Task): ListedTask {
   };
 }
 
-/** An unreadable file of the ledger, which may be a charged task. */
+/** An unreadable file of the ledger, which might be a charged task. */
 export interface UnreadableTask {
   unreadable: UnreadableEntry;
   message: string;
 }
 
 /**
- * Lists matching tasks, newest first, without polling. `elsewhere` is a match at another service. @throws
- * UsageError
+ * Lists matching tasks, newest first, without polling. Yields `elsewhere` for a matching task of another
+ * service.
+ * @throws UsageError
  */
 export async function* listedTasks(
   { generator, ...query }: ListQuery,
@@ -69,12 +70,12 @@ export async function* listedTasks(
 export interface CancellableTasks {
   tasks: ListedTask[];
   paid: number;
-  /** Number of further tasks that belong to a running server. */
+  /** Number of tasks that belong to a running `imggen serve`, and are not in `tasks`. */
   served: number;
   warnings: string[];
 }
 
-/** Lists the tasks that can be cancelled, without polling. The sandbox cannot cancel. */
+/** Lists the tasks that can be cancelled, without polling. Tasks of the sandbox cannot be cancelled. */
 export async function cancellableTasks(session: ClientSession): Promise<CancellableTasks> {
   if (session.isSandbox) return { tasks: [], paid: 0, served: 0, warnings: [] };
   const { cancellable } = await import("../core/use-cases/cancel.ts");

@@ -16,8 +16,8 @@ const VERIFY_TIMEOUT_MS = 15_000;
 const UNCHECKED_HINT = "To store the key unchecked, add --no-verify.";
 
 /**
- * @throws AuthRequiredError if the key is refused, ServiceError if something else replies, NetworkError without
- * a reply
+ * @throws AuthRequiredError if the key is refused, ServiceError if another program replies, NetworkError if
+ * nothing replies
  */
 export async function verifyAccount(
   account: { baseUrl: string; apiKey: string },
@@ -32,7 +32,7 @@ export async function verifyAccount(
 
 export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
-/** Prepares a generator to store, with the address that its key is for, or null for a command. @throws UsageError */
+/** Prepares a generator to store. `address` receives the key, or is null for a command. @throws UsageError */
 export function generatorLogin(text: string, session: TargetSession) {
   const spec = resolveSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);
@@ -40,7 +40,7 @@ export function generatorLogin(text: string, session: TargetSession) {
     name: spec.name,
     setting: storedSpec(spec),
     address: url && { host: url.host, origin: url.origin },
-    /** @throws UsageError for a key that cannot be sent there */
+    /** @throws UsageError for a key that cannot be sent to the generator */
     checkKey(input: string): string {
       if (url !== null && !canCarryKey({ url: url.href }))
         throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
@@ -49,8 +49,10 @@ export function generatorLogin(text: string, session: TargetSession) {
       return checkGeneratorKey(input, "This key", supportsLogin(spec));
     },
     /**
-     * Queries its models at no cost. @returns whether it listed them, or the error of its list
-     * @throws AuthRequiredError if it refuses the key, NetworkError if it cannot be reached
+     * Lists the generator's models at no cost.
+     * @returns whether the generator has a list, or the error of the list
+     * @throws AuthRequiredError if the generator refuses the key, NetworkError if the generator cannot be
+     * reached
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
       const { options } = loadUnconfiguredGenerator(storedSpec(spec), session);
@@ -64,13 +66,16 @@ export function generatorLogin(text: string, session: TargetSession) {
   };
 }
 
-/** Finds an alternative with documented costs to a default model without, in the preferred or cheapest quality. */
+/**
+ * Finds a model with documented costs if the costs of `model` are undocumented. The result has the preferred
+ * quality if its cost is documented, otherwise the cheapest quality.
+ */
 export async function findPricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,
   preferredQuality: string | undefined = undefined,
 ) {
-  // An invalid matrix file must not fail the login.
+  // Uses the built-in models if the matrix file is invalid, because an invalid file must not fail the login.
   const readMatrix = async () => (await targetInEffect(session)).matrix();
   const matrix = await readMatrix().catch(() => MODELS);
   if (resolveModel(model, matrix)?.credits !== null) return null;

@@ -18,11 +18,14 @@ import type { TargetSession } from "./targets/target.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 
 const MIB = 1024 ** 2;
-/** A task's file and the reserve file must fit, or nothing is submitted. */
+/** Free space that a submit needs, because a task's file and the reserve file must fit. */
 const MIN_FREE_BYTES = MIB;
 const LOW_FREE_BYTES = 100 * MIB;
 
-/** Subfolders may belong to another user, for example after a run as root. */
+/**
+ * Folders that are checked separately, because a subfolder can belong to another user, for example after a
+ * run as root.
+ */
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
 /** Checks the ledger's folder, because a request is recorded there before its submit. */
@@ -102,14 +105,14 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
 
 interface FolderFacts {
   exists: boolean;
-  /** Octal, such as `0700`. Null if the folder does not exist, or the platform has no modes. */
+  /** Octal permissions such as `0700`, or null if the folder does not exist or the platform has no modes. */
   mode: string | null;
   freeBytes: number | null;
-  /** Error that prevents creating files in it. The other facts are then unknown. */
+  /** Error that prevents new files in the folder. The other facts are unknown if there is an error. */
   problem: unknown;
 }
 
-/** Inspects a folder, or the nearest existing parent of a missing one. Creates nothing. */
+/** Inspects a folder, or the nearest existing parent if the folder is missing. Creates nothing. */
 export async function folderFacts(folder: string, existingFolder = folder): Promise<FolderFacts> {
   try {
     const stats = await promises.stat(existingFolder);

@@ -26,21 +26,24 @@ export interface DestinationOptions {
 }
 
 interface PollOptions extends DestinationOptions {
-  /** Null polls each task once. */
+  /** Null: each task is polled once. */
   wait: WaitSettings | null;
 }
 
 interface PriceConfirmation {
-  /** Asks the user to confirm an undocumented price. Absent without a user. */
+  /** Asks the user to confirm an undocumented price. Absent if there is no user to ask. */
   confirmPrice?: ((name: string) => Promise<boolean>) | undefined;
 }
 
-/** Use cases about tasks, for the command line, the package and agent tools. Connections are opened on demand. */
+/** Use cases for tasks, shared by the command line, the package and agent tools. Connections are opened on demand. */
 export class Operations {
   readonly #session: ClientSession;
   readonly #workspace: Workspace;
 
-  /** @param requestTimeoutMs timeout of a submit, a poll or an idle download. Default: that of each. */
+  /**
+   * @param requestTimeoutMs timeout of each submit, poll and idle download, in milliseconds. Default: a
+   * separate timeout for each.
+   */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
     this.#workspace = new Workspace(session, requestTimeoutMs);
@@ -84,7 +87,10 @@ export class Operations {
     return status(tasks, { wait, destination }, deps, events);
   }
 
-  /** @param options.takesServed whether images of a server's tasks are saved to this command's destination */
+  /**
+   * @param options.takesServed whether images of tasks of an `imggen serve` are saved in this command's
+   * destination too
+   */
   async resume(
     ids: readonly string[],
     {
@@ -118,7 +124,7 @@ export class Operations {
     return resume(spec, this.#workspace.depsFor(caller), events);
   }
 
-  /** @throws UsageError for a task that may still yield images */
+  /** @throws UsageError for a task that might still produce images */
   async dismiss(ids: readonly string[]): Promise<TaskReport[]> {
     const { ledger } = this.#workspace;
     const reports: TaskReport[] = [];
@@ -130,7 +136,7 @@ export class Operations {
     return reports;
   }
 
-  /** @param wait null: paid requests in flight are not cancelled */
+  /** @param wait limits of the wait for paid requests in flight, or null for no wait */
   async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,
@@ -141,7 +147,10 @@ export class Operations {
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
   }
 
-  /** Finds the records that can be removed: those with these ids, or all older than `before`. @throws UsageError */
+  /**
+   * Finds the records with these ids, or the records older than `before` that can be removed.
+   * @throws UsageError for an id whose record cannot be removed
+   */
   async findForgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
     const { findForgettable, findOlderForgettable } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
@@ -150,7 +159,7 @@ export class Operations {
       : findOlderForgettable(before, this.#session.isSandbox, deps);
   }
 
-  /** Removes records, private copies and stored replies, but never images, sidecars or a batch's rows. */
+  /** Removes records, private copies and stored replies, but never images, sidecars or the rows of a batch. */
   async forget(tasks: Forgettable, signal: AbortSignal): Promise<ForgetResult> {
     const { forget } = await import("../core/use-cases/forget.ts");
     const { context, folders } = this.#session;
@@ -162,7 +171,7 @@ export class Operations {
     return this.#workspace.close();
   }
 
-  /** Whether a task cannot continue, because its provider is missing. */
+  /** Whether a task cannot be continued because its provider is missing. */
   async #isStuck({ intent, id }: Task): Promise<boolean> {
     if (!isAtGenerator(intent)) return false;
     const { requireKnownGenerator } = await import("./targets/generator-setup.ts");

@@ -14,7 +14,7 @@ export function profilesByService(configFolder: string): (service: string) => st
   return (service) => names.find((name) => services.get(name) === normalizeBaseUrl(service)) ?? null;
 }
 
-/** Returns null if the settings name no service, or cannot be read. */
+/** Returns the profile's service or generator, or null if none is set or the settings cannot be read. */
 function readServiceName(folder: string): string | null {
   try {
     return getServiceName(storedSettings(folder));

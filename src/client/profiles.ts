@@ -3,8 +3,7 @@ import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { settingsFile } from "../store/settings-file.ts";
 
-// A profile has a settings file in a folder of its name, so that keys and base URLs of accounts are never
-// mixed.
+// Each profile has a settings file in its own folder, so that keys and base URLs of accounts are never mixed.
 
 /** The selected profile, and the flag or variable that selects it. */
 export interface Profile {
@@ -14,7 +13,7 @@ export interface Profile {
 }
 
 const PROFILES_FOLDER = "profiles";
-/** Lower case, because some file systems do not distinguish Work from work. */
+/** Names are in lower case, because some file systems do not distinguish Work from work. */
 const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** @param label name of the flag or variable in messages @throws UsageError */
@@ -38,7 +37,7 @@ export function settingsFolders(configFolder: string): string[] {
   return [configFolder, ...profileFolders];
 }
 
-/** Adds the selected profile to a command to paste. */
+/** Adds `--profile` to a suggested command, if the user selected the profile with the flag. */
 export function addProfileFlag(command: string, { profile }: { readonly profile?: Profile | null }): string {
   return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }

@@ -38,7 +38,7 @@ import type {
 } from "./results.ts";
 import { copiesForGenerator, targetInEffect } from "./targets/target-in-effect.ts";
 
-/** Calls of the package. A separate module, so that a client is created without loading it. */
+/** Calls of the package. They are in a separate module, so that a client is created without loading them. */
 export class PublishedCalls {
   readonly #session: ClientSession;
   readonly #operations: Operations;
@@ -48,7 +48,7 @@ export class PublishedCalls {
     this.#operations = operations;
   }
 
-  /** @throws ImggenFailure without an image, or the error of the use case */
+  /** @throws ImggenFailure if the report contains an error; other errors of the use case are not wrapped */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : toWaitSettings(options);
@@ -58,21 +58,21 @@ export class PublishedCalls {
       references: await this.#copies(),
       ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
-    const { caller, noted } = this.#createCaller(options, signal);
-    return this.#succeeded(noted(await this.#operations.generate(spec, caller)));
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
+    return this.#succeeded(addListenerWarning(await this.#operations.generate(spec, caller)));
   }
 
-  /** @throws ImggenFailure if the earlier task has no image */
+  /** @throws ImggenFailure if the report of the earlier task contains an error */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = toWaitSettings(options);
     const { checked } = await this.#checked(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
-    const { caller, noted } = this.#createCaller(options, signal);
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const deps = await this.#operations.depsFor(caller).current();
     const earlier = await reuseEarlier(request, { wait, destination }, deps);
-    return earlier && this.#succeeded(noted(earlier));
+    return earlier && this.#succeeded(addListenerWarning(earlier));
   }
 
   async batch(
@@ -83,38 +83,38 @@ export class PublishedCalls {
   ): Promise<BatchSummary> {
     const { checkBatchOfRows } = await import("./batch-operations.ts");
     const { spec } = await checkBatchOfRows(rows, options, this.#session);
-    const { caller, noted } = this.#createCaller(options, signal);
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const onEnd = (end: RowResult) => onRow(rowJson(end, this.#session.words));
     const result = await this.#operations.batch(spec, caller, { onEnd });
     signal.throwIfAborted();
-    return noted(summaryJson(result));
+    return addListenerWarning(summaryJson(result));
   }
 
   async status(taskId: string, options: StatusOptions, signal: AbortSignal): Promise<StatusResult> {
     const wait = options.wait === true ? toWaitSettings(options) : null;
-    const { caller, noted } = this.#createCaller(options, signal);
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const [report = createIdReport(taskId)] = await this.#operations.status(
       [taskId],
       { ...outputOptions(options), wait },
       caller,
     );
-    return statusJson(noted(report), this.#session.words);
+    return statusJson(addListenerWarning(report), this.#session.words);
   }
 
   async resume(ids: readonly string[], options: ResumeOptions, signal: AbortSignal): Promise<ResumeResult> {
     const wait = toWaitSettings(options);
-    const { caller, noted } = this.#createCaller(options, signal);
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const result = await this.#operations.resume(ids, { ...outputOptions(options), wait }, caller);
-    const tasks = result.reports.map((report) => reportJson(noted(report), this.#session.words));
+    const tasks = result.reports.map((report) => reportJson(addListenerWarning(report), this.#session.words));
     const ok = result.unreadable.length === 0 && tasks.every((task) => task.ok);
     return { ok, tasks, ...skippedTasks(result) };
   }
 
   async cancel(ids: readonly string[], options: CancelOptions, signal: AbortSignal): Promise<CancelResult[]> {
     const wait = options.wait === true ? toWaitSettings(options) : null;
-    const { caller, noted } = this.#createCaller(options, signal);
+    const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const reports = await this.#operations.cancel(ids, wait, caller);
-    return reports.map((report) => cancelJson(noted(report), this.#session.words));
+    return reports.map((report) => cancelJson(addListenerWarning(report), this.#session.words));
   }
 
   history(options: HistoryOptions): Promise<HistoryResult> {
@@ -132,7 +132,7 @@ export class PublishedCalls {
     return { checked: checkCallRequest(options, matrix, terms, this.#session.savedFields), matrix };
   }
 
-  /** Private copies of reference files, or null for a service, which supports only URLs. */
+  /** Returns private copies of reference files, or null for a service, because a service supports only URLs. */
   #copies(): Promise<PrivateCopies | null> {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
@@ -144,9 +144,12 @@ export class PublishedCalls {
   }
 
   #createCaller(options: CallOptions & { yes?: boolean | undefined }, signal: AbortSignal) {
-    const { onProgress, noted } = guardListener(options.onProgress);
+    const { onProgress, addListenerWarning } = guardListener(options.onProgress);
     const writeOut = () => Promise.reject(new InterruptedError(null));
-    return { caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true }, noted };
+    return {
+      caller: { signal, onProgress, writeOut, acceptsOtherKey: options.yes === true },
+      addListenerWarning,
+    };
   }
 
   #destination(options: OutputOptions): Promise<Destination> {
@@ -162,7 +165,7 @@ function outputOptions({ output, name, overwrite }: OutputOptions): OutputOption
   return { output, name, overwrite };
 }
 
-/** Wraps a caller's listener. Its errors do not end the call, because the task may be charged by then. */
+/** Wraps a caller's listener, so that an error of the listener does not end a call that might be charged already. */
 function guardListener(listener: OnTaskProgress = () => {}) {
   let warning: string | null = null;
   let hasWarned = false;
@@ -171,11 +174,11 @@ function guardListener(listener: OnTaskProgress = () => {}) {
   };
   return {
     onProgress(event: TaskProgressEvent): void {
-      // The listener may be async.
+      // The promise catches errors of synchronous and of asynchronous listeners.
       new Promise((end) => end(listener(event))).catch(onFailure);
     },
-    /** Adds a warning of the first failure, unless an earlier result has it. */
-    noted<Result extends { warnings: readonly string[] }>(result: Result): Result {
+    /** Adds a warning about the listener's first error, unless an earlier result already contains the warning. */
+    addListenerWarning<Result extends { warnings: readonly string[] }>(result: Result): Result {
       if (warning === null || hasWarned) return result;
       hasWarned = true;
       return { ...result, warnings: [...result.warnings, warning] };

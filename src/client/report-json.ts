@@ -92,7 +92,7 @@ export function historyEntry(record: Task): HistoryEntry {
   };
 }
 
-/** JSON of a polled task, `ok` if the poll succeeded. Omits the queries of URLs, which may be signatures. */
+/** Returns the JSON of a polled task. Omits the queries of URLs, because a query can contain a signature. */
 export function statusJson(report: TaskReport, words: Vocabulary): StatusResult {
   const { files } = report;
   const urls = report.urls.map((url) => url.replace(/[?#].*$/s, ""));
@@ -103,17 +103,17 @@ export function cancelJson(report: CancelReport, words: Vocabulary): CancelResul
   return { ...reportJson(report, words), status: reportStatus(report), cancelled: report.cancelled };
 }
 
-/** Returns the full id of a task, because the user may have given only a prefix. */
+/** Returns the full id of a task, because the user might have typed only a prefix. */
 export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/** Whether a provider may have accepted a task. Otherwise a signal ends its request immediately. */
+/** Whether a task might continue at its provider after a signal, because the provider has accepted the task. */
 export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }
 
-/** Whether all tasks were charged in real credits. */
+/** Whether every task was or might have been charged in real credits. */
 export function areCharged(targets: readonly Pick<ResumeTarget, "record">[]): boolean {
   return targets.every(
     ({ record }) =>
@@ -135,13 +135,12 @@ export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<Resum
 }
 
 /**
- * The error of every call of the package: the failure document of the command line's `--json`, as an Error.
- * Branch on `error.type`. `cause` is not part of the API.
+ * Error that every call of the package throws. The fields are the same as in a failure in the command line's
+ * `--json` output. Use `error.type` to distinguish failures. `cause` is not part of the API.
  */
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
   declare readonly ok: false;
-  /** The documented error, with its `type`. */
   declare readonly error: ErrorDetail;
   declare readonly taskId: string | null;
   declare readonly charged: Charged;
@@ -156,7 +155,7 @@ export class ImggenFailure extends Error implements TaskFailure {
     Object.assign(this, failure);
   }
 
-  /** Returns the document that the command line prints. */
+  /** Returns the JSON document that the command line prints for the same failure. */
   toJSON(): TaskFailure {
     const { ok, error, taskId, charged, resume, state, files, warnings, reused } = this;
     const optionalFields = { ...(state && { state }), files, warnings, ...(reused && { reused }) };

@@ -29,7 +29,10 @@ export interface RequestPlan extends GenerateSpec {
   folder: string | null;
 }
 
-/** `unusable` is the generator's error, returned because an unfinished task may exist for the request. */
+/**
+ * @returns `unusable`: the error of a generator that cannot be used. The error is not thrown, because the
+ * caller first looks for an unfinished task of the request.
+ */
 export async function checkNewRequest(
   prompt: string,
   flags: OneRequestFlags,
@@ -48,8 +51,9 @@ export async function checkNewRequest(
 }
 
 /**
- * Resolves destination, budget and reference images. Reads files without connecting.
- * @param repeated task to submit again. If its outcome is unknown, it is dismissed.
+ * Resolves the destination, budget and reference images of a request. Reads files, but does not connect.
+ * @param repeated task that the request repeats. If its outcome is unknown, the task is dismissed after the
+ * submit.
  * @throws UsageError, BudgetExceededError
  */
 export async function planRequest(
@@ -70,7 +74,8 @@ export async function planRequest(
       ? requestWithReferences
       : { ...requestWithReferences, warnings: [...requestWithReferences.warnings, capWarning] };
   const rules = { matrix, allowUndocumented: !flags.validate || capWarning !== null };
-  // A real run checks the budget later, if no earlier task exists for the request.
+  // A real run checks the budget later, because a real run might continue an earlier task at no further
+  // charge.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
@@ -90,7 +95,10 @@ export async function planRequest(
   };
 }
 
-/** Opens reference images to check or upload. Loaded on demand, because few requests have any. */
+/**
+ * Opens reference images to check or upload. Imports the code on demand, because few requests have reference
+ * images.
+ */
 async function openRequestReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,

@@ -18,27 +18,30 @@ import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 import { workflowCopy } from "./user-folders.ts";
 
-/** The earlier request was submitted to another service than the configured one, so the user decides. */
+/** Difference between the service of an earlier request and the configured service. */
 export interface OtherService {
   at: string;
   kind: "sandbox" | "generator" | "service";
   configured: string | undefined;
   isFree: boolean;
-  /** Whether the ledger has its task. A sidecar may be written by anyone. */
+  /**
+   * Whether the ledger contains the earlier task. If not, the request is from a sidecar, which anyone could
+   * have written.
+   */
   isKnown: boolean;
 }
 
 interface RerunCallbacks {
-  /** Throws, because the user must confirm another service. */
+  /** Throws, because the user must confirm the other service. */
   onOther: (otherService: OtherService) => never;
-  /** Returns the new prompt, or the earlier one. */
-  promptFor: (earlierRequest: string) => Promise<string>;
+  /** Returns the changed prompt, or `earlierPrompt` if the user does not change the prompt. */
+  promptFor: (earlierPrompt: string) => Promise<string>;
 }
 
 /**
- * Repeats the request of an image or task, with its seed and the changes from flags. A task repeats all its
- * images, an image only itself.
- * @returns `repeated`: its task, or null if the request was changed
+ * Checks the repeated request of an image or task, with the earlier seed and the changes from flags. A task
+ * id repeats all images of the task; an image file repeats only that image.
+ * @returns `repeated`: the earlier task, or null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
 export async function checkRerun(
@@ -62,7 +65,7 @@ export async function checkRerun(
   const rerunRequest = withSeed(input, isSeedGiven ? undefined : origin.seed, terms?.fieldNames.seed);
   if (origin.isImage && rerunRequest.seed !== undefined && values.maxImages === undefined)
     delete rerunRequest.input.maxImages;
-  // Settings apply to new requests, not to an earlier one.
+  // Removes the defaults from settings, because settings apply only to new requests.
   const generator = terms && { ...terms, defaults: {}, savedFields: {} };
   const uploads = canUpload(generator ? input.image : values.image, session);
   const inherited = FIELD_NAMES.filter((name) => origin.request[name] !== undefined);
@@ -81,7 +84,10 @@ export async function checkRerun(
 interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
-  /** The seed if the request does not contain it, so that the ledger records an unchanged request. */
+  /**
+   * Seed to send that the earlier request does not contain. The seed is not added to the request, so that
+   * both requests are equal.
+   */
   added?: RepeatedSeed;
 }
 
@@ -122,7 +128,10 @@ function seedWarnings(
   ];
 }
 
-/** Earlier releases recorded fields only with the task, not with its request. */
+/**
+ * Returns the input of the earlier request. Fields are taken from the task if the request has no fields,
+ * because earlier releases recorded fields only in the task.
+ */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = requestToInput(request);
@@ -134,7 +143,10 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
   return record !== null && isAtGenerator(record.intent);
 }
 
-/** Applies field flags. @returns `isSeedGiven`: whether a flag sets the seed, or requests a new one */
+/**
+ * Applies `--seed`, `--negative` and `--field`.
+ * @returns `isSeedGiven`: whether a flag sets the seed or requests a random seed
+ */
 function withFieldFlags(
   merged: RequestInput,
   { isRandom, ...flags }: Pick<RequestInput, "seed" | "negative"> & { isRandom: boolean },
@@ -157,14 +169,17 @@ function withFieldFlags(
   return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
 }
 
-/** Prefers the task's provider if no provider is configured. */
+/** Uses the task's generator if neither a generator nor a base URL is configured. */
 function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: ClientSession): void {
   const isConfigured = settings.get("generator") !== undefined || settings.get("baseUrl") !== undefined;
   if (isSandbox || isConfigured || !isGeneratorTask(record)) return;
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
-/** Applies the task's workflow and cost. It stays paid, because a free request is sent again after a lost reply. */
+/**
+ * Applies the task's workflow. Keeps a paid task's generator paid, because a free request would be sent again
+ * after a lost reply.
+ */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
   if (!isGeneratorTask(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
@@ -181,7 +196,7 @@ async function nameInEffect(session: ClientSession): Promise<string | undefined>
   return (await targetInEffect(session)).name();
 }
 
-/** Asks before another service is charged, for example after a free request at the sandbox. */
+/** Calls `onOther` if another service would be charged than before, for example after a free request at the sandbox. */
 async function requireSameService(
   { service: at, record }: ImageOrigin,
   session: ClientSession,
@@ -196,8 +211,9 @@ async function requireSameService(
 }
 
 /**
- * Finds the request of an image or task id. An image is recognised by its bytes, so it may have been moved.
- * @throws UsageError if neither ledger nor sidecar has the whole request
+ * Finds the earlier request of an image or task id. An image is recognised by its bytes, so that a moved file
+ * is found too.
+ * @throws UsageError if neither the ledger nor a sidecar contains the complete request
  */
 async function findEarlierRequest(
   fileOrTaskId: string,

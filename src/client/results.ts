@@ -9,22 +9,21 @@ import type { ExitCodeRow } from "./exit-codes.ts";
 
 // Results and failures have the shape of the documented JSON output of the command line.
 
-/** Facts about a task. */
 export interface TaskFacts {
   /** Id of the task at the service. */
   taskId: string | null;
   status: ReportStatus;
-  /** State of an open task. Absent after the task has ended. */
+  /** State of an unfinished task. Absent after the task has ended. */
   state?: OpenState;
-  /** The request that was sent, or null for a task of another machine. */
+  /** Request of the task, or null if the task was submitted on another machine. */
   request: GenerationRequest | null;
-  /** Documented cost in credits without refused images, or null if undocumented. */
+  /** Documented cost in credits, or null if undocumented. Refused images are not counted. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
   /** Cost and tokens as the user's generator reports them. */
   usage?: Usage;
-  /** ISO 8601, like all times. */
+  /** Time of the submit in ISO 8601, like all times. */
   submittedAt: string | null;
   completedAt: string | null;
 }
@@ -34,11 +33,11 @@ export interface TaskSuccess extends TaskFacts {
   ok: true;
   elapsedMs: number | null;
   warnings: string[];
-  /** Whether it is the earlier task of an identical request. Nothing was charged now. */
+  /** Set if the task is an earlier task of an identical request. No new task was submitted. */
   reused?: true;
 }
 
-/** An image in a file. Only the command line can write images to standard output instead. */
+/** A saved image. `path` is never null, because only the command line writes images to standard output. */
 export interface ImageFile extends SavedFile {
   path: string;
 }
@@ -55,10 +54,10 @@ export type ErrorDetail = {
     /** Error key of the service, or null. */
     key: string | null;
     message: string;
-    /** Cost and next step. May be empty. */
+    /** Cost and next step, or an empty text. */
     hint: string;
     exitCode: ExitCodeRow<Type>;
-    /** All invalid rows of a batch that cannot be sent. */
+    /** All invalid rows of a refused batch. */
     problems?: readonly ManifestProblem[];
   };
 }[ErrorType];
@@ -75,25 +74,25 @@ export interface FailureJson {
 
 /** Result of a task whose images were not all saved. */
 export interface TaskFailure extends FailureJson {
-  /** State of an open task. Absent after the task has ended. */
+  /** State of an unfinished task. Absent after the task has ended. */
   state?: OpenState;
   /** Images saved before the failure. */
   files: SavedFile[];
   warnings: string[];
-  /** Whether it is an earlier task. Nothing was charged now. */
+  /** Set if the task is an earlier task of an identical request. No new task was submitted. */
   reused?: true;
 }
 
 export type TaskResult = TaskSuccess | TaskFailure;
 
-/** Status of a polled task. `ok: false` if the task or the poll failed. */
+/** Status of a polled task. `ok` is false if the task or the poll failed. */
 export type StatusResult = TaskResult & {
   status: ReportStatus;
-  /** Result URLs without their queries, which may be signatures. */
+  /** URLs of the images without their queries, because a query can contain a signature. */
   urls: string[];
 };
 
-/** Result of a cancellation. `ok` if the task has ended, or only its images remain to be saved. */
+/** Result of a cancellation. `ok` is true if the task has ended, or if only its images must still be saved. */
 export type CancelResult = TaskResult & {
   status: ReportStatus;
   /** Number of requests that this call cancelled. */
@@ -104,15 +103,16 @@ export type CancelResult = TaskResult & {
 export type BatchRow = (GenerateResult | TaskFailure) & {
   /** Number of the row, from 1. */
   row: number;
-  /** Position of the row in the input, from 1. */
+  /** Position of the row in the caller's list, or its line in the manifest, from 1. */
   line: number;
-  /** Whether an earlier run saved it. */
+  /** Set if an earlier run saved the row's images. */
   skipped?: true;
 };
 
 /**
- * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `pending` and `notSent` are parts of
- * `failed`. `waiting` is a part of `pending`: uncharged rows that the same batch resumes.
+ * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and
+ * `notSent`. `pending` includes `waiting`, the number of rows that are not charged yet; the same batch
+ * resumes them.
  */
 export interface BatchSummary {
   type: "summary";
@@ -124,9 +124,9 @@ export interface BatchSummary {
   pending: number;
   waiting: number;
   notSent: number;
-  /** Credits charged in this run, or null if a cost is undocumented. */
+  /** Credits that this run charged or might have charged, or null if a cost is undocumented. */
   credits: number | null;
-  /** Credits that may have been charged in earlier runs, or null. */
+  /** Credits that earlier runs charged or might have charged, or null if a cost is undocumented. */
   creditsBefore: number | null;
   warnings: string[];
 }
@@ -139,12 +139,12 @@ export interface UnreadableFile {
 
 /** Result of resuming charged tasks that were not saved. */
 export interface ResumeResult {
-  /** Whether all tasks are saved now. */
+  /** Whether all tasks are saved and the ledger has no unreadable files. */
   ok: boolean;
   tasks: TaskResult[];
   /** Tasks that a running `imggen serve` finishes. */
   served?: ServedTask[];
-  /** Unreadable files of the ledger, each of which may be a charged task. */
+  /** Unreadable files of the ledger. Each file might be a charged task. */
   unreadable?: UnreadableFile[];
 }
 
@@ -154,17 +154,16 @@ export interface ServedTask {
   pid: number;
 }
 
-/** A recorded task. */
 export interface HistoryEntry extends TaskFacts {
-  /** Id in the ledger, which `resume` accepts as well. */
+  /** Id in the ledger. `resume` accepts this id and `taskId`. */
   id: string | null;
-  /** Base URL of the service, or `sandbox`. */
+  /** Base URL of the service, name of the generator, or `sandbox`. */
   service: string;
 }
 
 export interface HistoryResult {
   tasks: HistoryEntry[];
-  /** Unreadable files of the ledger, each of which may be a charged task. */
+  /** Unreadable files of the ledger. Each file might be a charged task. */
   unreadable?: UnreadableFile[];
 }
 

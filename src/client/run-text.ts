@@ -76,13 +76,13 @@ export function stepText(event: RunEvent): string {
   }
 }
 
-/** Returns `40%` or the number of requests in the queue before the task. Empty if unknown, or for a single request. */
+/** Returns `40%`, or the number of requests ahead in the queue. Empty if unknown, or if only one request is ahead. */
 export function shareText({ share, waiting }: ProgressFacts): string {
   if (waiting !== null) return waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
   return share === null ? "" : `${Math.round(100 * Math.min(share, 1))}%`;
 }
 
-/** Progress of a task at the user's generator, as the end of a sentence. */
+/** Returns the progress of a task at the user's generator, as the end of a sentence. */
 export function progressText(facts: ProgressFacts): string {
   const activity = facts.waiting === null ? "generating" : `waiting for ${facts.waiting.holder}`;
   return `${[activity, shareText(facts)].filter(Boolean).join(", ")}.`;

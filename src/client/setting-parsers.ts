@@ -25,15 +25,18 @@ interface ParseDeps {
   context: Pick<ProcessContext, "resolvePath">;
 }
 
-/** Whether the target may support any model and ratio: a generator or an `imggen serve`. */
+/**
+ * Whether the target can support models and ratios outside the matrix, because it is a generator or an
+ * `imggen serve`.
+ */
 function hasOwnModels({ settings }: ParseDeps): boolean {
   return settings.generator() !== undefined || serverKey(settings) !== undefined;
 }
 
-/** Headers that HTTP sets. */
+/** Headers that users cannot set, because the HTTP client sets them. */
 const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
 
-/** Parses `name=VARIABLE`. Returns the variable names by header. @throws UsageError */
+/** Parses `name=VARIABLE`. Returns the environment variable of each header. @throws UsageError */
 function parseHeaders(label: string, text: string): Record<string, string> {
   const pairs = parsePairs(label, text, "api-key=AZURE_OPENAI_KEY");
   for (const [name, variable] of pairs) {
@@ -47,11 +50,14 @@ function parseHeaders(label: string, text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** `config set` stores a parsed string, or the input for other values. Parsers throw UsageError. */
+/**
+ * Parsers of settings, which throw UsageError. `config set` stores the parsed value as text, except for
+ * objects and durations, which are stored as the user typed them.
+ */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),
-  // Loaded on demand, because few users have a generator.
+  // Imports the parser on demand, because few users have a generator.
   generator: async (label: string, text: string) => {
     const { parseGeneratorSpec, storedSpec } = await import("../providers/spec.ts");
     return storedSpec(parseGeneratorSpec(text, label));
@@ -65,7 +71,7 @@ const PARSERS = {
   fields: providerFields,
   jsonFields,
   headers: parseHeaders,
-  // Absolute, because later commands run in other folders.
+  // The stored path is absolute, because later commands can run in other folders.
   workflow: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(requireText(label, text));
     const { readWorkflow } = await import("../providers/comfyui/workflow-file.ts");
@@ -96,7 +102,7 @@ const PARSERS = {
   switch: parseSwitch,
   command: (label: string, text: string) => parseUploadCommand(text, label).text,
   credits: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 0 }),
-  // Absolute, because later commands run in other folders.
+  // The stored path is absolute, because later commands can run in other folders.
   matrix: async (label: string, text: string, { context }: ParseDeps) => {
     const file = context.resolvePath(requireText(label, text));
     const { readMatrix } = await import("../models/matrix-file/read-matrix.ts");
@@ -119,7 +125,7 @@ export function settingValue<Name extends PlainSetting>(
   { label, value }: Pick<EffectiveValue, "label" | "value">,
 ): ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]> {
   const parse = PARSERS[SETTINGS[name].type] as (label: string, text: string) => unknown;
-  // The compiler cannot match names and types.
+  // The cast is needed, because the compiler cannot relate a setting's name to its parser's result.
   return parse(label, value) as ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]>;
 }
 

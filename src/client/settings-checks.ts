@@ -31,12 +31,13 @@ export async function checkProfile(session: CheckedSession): Promise<Finding> {
 
 /** Checks that the settings file is valid, private and writable. */
 export async function checkConfig(session: CheckedSession): Promise<Finding> {
-  // Folder errors come before profile errors, which another check reports.
+  // Folders are read before the profile, because this check reports errors of folders, but not errors of
+  // profiles.
   void session.folders;
   await orNotChecked(() => session.requireProfile());
   const { file } = await session.settingsStore();
   await checkValues(readSettings(file), file, session);
-  // Reading the settings has restricted the file's mode if possible.
+  // The mode is read after the settings, because `readSettings` restricts the mode of the file if possible.
   const stats = await promises.stat(file).catch(() => null);
   const { problem } = await folderFacts(path.dirname(file));
   const mode = stats && modeText(stats);
@@ -62,7 +63,7 @@ export async function getExposureWarning(file: string): Promise<string | null> {
 
 const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
-/** Returns warnings about omitted values. @throws ImggenError if a saved setting makes requests invalid */
+/** Returns warnings about settings that requests omit. @throws ImggenError if a saved setting makes requests invalid */
 async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {
@@ -74,7 +75,7 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
       isLeftOutWarning,
     );
   } catch (error) {
-    // Other checks report errors that the settings do not cause.
+    // Errors without a setting of config.json are ignored, because other checks report them.
     if (!(error instanceof ImggenError) || error.message.includes("from config.json")) throw error;
     return [];
   }
@@ -84,7 +85,7 @@ async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
 async function checkValues(settings: Settings, file: string, session: CheckedSession): Promise<void> {
   const readTargetMatrix = async () => (await targetInEffect(session)).matrix();
   const matrix = await readTargetMatrix().catch(() => null);
-  // Another check reports an invalid matrix. Without the matrix, settings that name a model cannot be checked.
+  // Without a matrix, `model` and `ratio` cannot be checked. Another check reports an invalid matrix.
   const skippedNames = matrix === null ? ["matrix", "model", "ratio"] : ["matrix"];
   const deps = { settings: session.settings, context: session.context, matrix: async () => matrix ?? [] };
   for (const name of SETTING_NAMES) {
@@ -104,11 +105,11 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
   }
 }
 
-/** Checks the effective models, and the matrix file that changes them. */
+/** Checks the model matrix in effect, including the user's matrix file. */
 export async function checkModels(session: CheckedSession): Promise<Finding> {
   const setting = await orNotChecked(() => session.settings.get("matrix"));
   const target = await orNotChecked(() => targetInEffect(session));
-  // Another check reports invalid generator settings.
+  // Skips this check if generator settings are invalid, because another check reports them.
   await orNotChecked(() => target.url());
   const { length: count } = await target.matrix();
   const facts = { file: setting?.value ?? null, count };

@@ -57,7 +57,7 @@ export async function findImages(fileOrTaskId: string, session: ClientSession): 
   );
 }
 
-/** Returns the last image of the newest task whose file still exists. @throws UsageError */
+/** Returns the last image of the newest task that still has an image file. @throws UsageError */
 export async function newestImage(session: ClientSession): Promise<FoundImages> {
   for await (const task of listedTasks({}, session, String)) {
     if (task === "elsewhere" || "unreadable" in task) continue;
@@ -74,7 +74,7 @@ function withSettings(origin: ImageOrigin | null, files: FoundImage[]): FoundIma
   return { origin, settings, files };
 }
 
-/** @throws UsageError unless it is a complete image of a known type */
+/** @throws UsageError unless the file is a complete image of a known type */
 function inspectImage(path: string, seed: WholeNumber | undefined): FoundImage {
   try {
     const inspection = inspectFile(path);

@@ -4,13 +4,13 @@ import { UsageError } from "../lib/error-types.ts";
 import { truncate } from "../lib/short-text.ts";
 import type { Environment } from "./this-process.ts";
 
-/** Node decodes invalid UTF-8 to this character, which a valid text may contain too. */
+/** Character that replaces invalid UTF-8 when Node decodes a text. A valid text can contain this character too. */
 const REPLACEMENT = "\ufffd";
 
 const ENCODING_HINT =
   "Nothing was sent. Check the encoding of the terminal, or of the script that runs imggen.";
 
-/** @throws UsageError for an argument that is not UTF-8, which would be sent as another prompt */
+/** @throws UsageError for an argument that is not valid UTF-8, because another prompt than the user's would be sent */
 export function requireUtf8Arguments(argv: readonly string[]): void {
   for (const argument of argv)
     if (wasInvalid("cmdline", argument))
@@ -19,14 +19,17 @@ export function requireUtf8Arguments(argv: readonly string[]): void {
       });
 }
 
-/** @throws UsageError for a variable of imggen that is not UTF-8 */
+/** @throws UsageError for an `IMGGEN_` variable that is not valid UTF-8 */
 export function requireUtf8Variables(env: Environment): void {
   for (const [name, value] of Object.entries(env))
     if (name.startsWith("IMGGEN_") && value !== undefined && wasInvalid("environ", `${name}=${value}`))
       throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: ENCODING_HINT });
 }
 
-/** Whether a decoded text had invalid bytes, checked against the original bytes if the system provides them. */
+/**
+ * Whether a decoded text had invalid bytes. Compares the original bytes if the system provides them.
+ * Otherwise a text with the replacement character counts as invalid.
+ */
 function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
   if (!text.includes(REPLACEMENT)) return false;
   try {

@@ -17,13 +17,13 @@ export interface Caller
   onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
 }
 
-/** The ledger and the connections of tasks. Connections open on first use, and close together. */
+/** The ledger and the connections of tasks. Connections are opened on first use, and closed together. */
 export class Workspace {
   readonly ledger: Ledger;
   readonly #session: ClientSession;
   readonly #requestTimeoutMs: number | undefined;
   readonly #closers: (() => Promise<void>)[] = [];
-  /** By target key, so that a changed setting applies to the next task. */
+  /** Connections by target key. A changed setting changes the key, so that the next task opens a new connection. */
   readonly #opened = new Map<string, Promise<Connection>>();
   readonly #schedules = new Map<Connection, PollingSchedules>();
 
@@ -33,14 +33,14 @@ export class Workspace {
     this.#requestTimeoutMs = requestTimeoutMs;
   }
 
-  /** Dependencies of one caller's tasks, shared by all tasks of an account. */
+  /** Returns the dependencies of a caller's tasks. Tasks of the same account share their dependencies. */
   depsFor(caller: Caller): UseCaseDeps {
-    // Every awaited task adds a listener, so a large number is not a leak.
+    // Removes the limit for warnings about leaks, because each awaited task adds a listener to the signal.
     setMaxListeners(0, caller.signal);
     const depsByConnection = new Map<Connection, TaskDeps>();
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
-    // Shared by all accounts, so that no image replaces another account's image.
+    // All accounts share the names of saved files, so that no image replaces another account's image.
     const publishedNames = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =
@@ -91,7 +91,10 @@ export class Workspace {
     };
   }
 
-  /** Opens a connection once. The next task retries a failed attempt. */
+  /**
+   * Returns the connection to a target, and opens the connection on first use. If opening fails, the next
+   * task tries again.
+   */
   async #open(target: Target): Promise<Connection> {
     const key = await target.key();
     const connect = async () => {
@@ -106,7 +109,8 @@ export class Workspace {
   }
 
   async close(): Promise<void> {
-    // A connection that fails to close must not keep the others open, or fail a finished command.
+    // Errors are ignored, because a connection that fails to close must not keep other connections open, or
+    // fail a completed command.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 }

@@ -28,7 +28,7 @@ interface GalleryOptions extends ThumbnailOptions {
   page: string;
   overwrite: boolean;
   ledger: Pick<Ledger, "findByFiles">;
-  /** Returns the profile for a service or generator in the ledger, or null. */
+  /** Returns the profile of a service or generator in the ledger, or null if it has no profile. */
   findProfile: (service: string) => string | null;
 }
 
@@ -38,8 +38,8 @@ export interface Gallery extends Omit<ThumbnailResult, "images"> {
 
 /**
  * Creates a page of the images in a folder and its subfolders, with data from the ledger and sidecars.
- * @throws UsageError if the folder does not exist, or the page would replace another file; SaveFailedError if it
- * cannot be written; or the signal's reason
+ * @throws UsageError if the folder does not exist, or the page would replace another file
+ * @throws SaveFailedError if the page cannot be written; the signal's reason after an abort
  */
 export async function buildGallery(options: GalleryOptions): Promise<Gallery> {
   const { folder, page, inline, overwrite, ledger, signal } = options;
@@ -105,7 +105,7 @@ async function findOrigins(
   return origins;
 }
 
-/** Ids from the images' content, so that links survive new names. Copies are numbered. */
+/** Creates ids from the images' content, so that links still work after a file is renamed. Copies get a number. */
 function createPageIds(images: readonly ThumbnailedImage[]): string[] {
   const counts = new Map<string, number>();
   return images.map(({ sha256 }) => {
@@ -151,15 +151,15 @@ function toPageImage(
   };
 }
 
-/** Relative, so that page and images can be moved together. */
+/** Returns a relative URL, so that page and images can be moved together. */
 function relativeUrl(file: string, page: string): string {
   const relative = path.relative(path.dirname(page), file);
   return relative.split(path.sep).map(encodeURIComponent).join("/");
 }
 
 /**
- * Returns the command that generates an image again with the same provider. From a sidecar, which may be forged,
- * only the sandbox is used.
+ * Returns the command that generates an image again with the same provider. For an image that is not in the
+ * ledger, the command selects no provider except the sandbox, because a sidecar might be forged.
  */
 function rerunCommand(
   origin: ImageOrigin,

@@ -13,10 +13,10 @@ export interface FoundImage {
 
 export const THUMBNAILS_SUFFIX = "-thumbnails";
 
-/** Empty file that marks a folder of thumbnails of imggen. */
+/** Name of the empty file that marks a folder of thumbnails of imggen. */
 export const MARKER = "made-by-imggen";
 
-/** Whether thumbnails may be written to a folder: it is missing, empty, or of imggen. */
+/** Whether a folder can be used for thumbnails, because it is missing, empty, or marked by imggen. */
 export async function canHaveThumbnails(folder: string): Promise<boolean> {
   if (!(await isNameTaken(folder))) return true;
   const names = await promises.readdir(folder).catch(() => null);
@@ -28,8 +28,8 @@ async function hasThumbnailMarker(folder: string): Promise<boolean> {
 }
 
 /**
- * Finds image files in a folder and its subfolders, sorted by name. Skips hidden files, links to folders, and
- * thumbnails.
+ * Finds image files in a folder and its subfolders, sorted by name. Skips hidden files, links to folders,
+ * node_modules and thumbnails.
  * @throws the system's error if the folder cannot be read
  */
 export async function findImages(folder: string): Promise<FoundImage[]> {

@@ -17,7 +17,7 @@ function element(name, properties = {}, ...children) {
   return node;
 }
 
-/** Offers the values of all images, unless all are equal. */
+/** Adds an option for each value. Hides the filter if all images have the same value. */
 function fillFilter(name) {
   const values = [...new Set(images.map((image) => image[name]).filter((value) => value !== null))].sort();
   for (const value of values) controls[name].append(element("option", { value, textContent: value }));
@@ -64,7 +64,10 @@ function update() {
   find(".none").hidden = shown.length > 0 || images.length === 0;
 }
 
-/** Images of one task were charged together. Images of unknown cost are counted separately. */
+/**
+ * The cost of a task is counted once, because its images were charged together. Images of unknown cost are
+ * counted separately.
+ */
 function totals(matchingImages) {
   const costs = new Map(matchingImages.map(({ task, credits }, at) => [task ?? at, credits]));
   const credits = [...costs.values()].reduce((sum, cost) => sum + (cost ?? 0), 0);
@@ -89,7 +92,7 @@ function card(image, at) {
   const modelFacts = model === null ? [] : [model, creditsText(credits)];
   const seed = settings.seed === undefined ? [] : [`seed ${settings.seed}`];
   const facts = [...modelFacts, image.ratio ?? `${width}×${height}`, ...seed].join(" · ");
-  // With width and height, the card has its size before the image is loaded.
+  // Width and height set the size of the card before the image is loaded.
   const size = width > 0 && height > 0 ? { width, height } : {};
   const picture = element("img", { ...size, alt: "", loading: "lazy", decoding: "async", src: thumbnail });
   const caption = element("span", { className: "prompt", textContent: prompt ?? name });
@@ -106,7 +109,7 @@ function open(at) {
   history.replaceState(null, "", `#${shown[at].id}`);
 }
 
-/** Opens the image in the address, if any. */
+/** Opens the image whose id is in the page's address, if any. */
 function openAddressed() {
   const id = location.hash.slice(1);
   if (id === "") return;
@@ -144,13 +147,13 @@ function fillLightbox() {
   );
 }
 
-/** Wraps each option in an element, because a browser may break a line at any hyphen. */
+/** Wraps each option in an element without line breaks, because a browser can break a line at any hyphen. */
 function commandParts(command) {
   const parts = command.split(/(?<=\s)(--?[a-z][\w-]*)(?=\s|$)/);
   return parts.map((part, at) => (at % 2 === 0 ? part : element("span", { className: "option" }, part)));
 }
 
-/** The format of date inputs: 2026-01-31. */
+/** Returns the local day in the format of date inputs: 2026-01-31. */
 function localDay(iso) {
   return new Date(iso).toLocaleDateString("sv-SE");
 }
@@ -159,7 +162,7 @@ function localTime(iso) {
   return new Date(iso).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
 }
 
-/** Shows another image. After the last comes the first. */
+/** Shows another image. The first image follows the last image. */
 function step(offset) {
   open((current + offset + shown.length) % shown.length);
 }
@@ -174,7 +177,7 @@ async function putOnClipboard(text) {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
-    // A page from a disk may not use the clipboard, but selected text can be copied.
+    // A page that was opened from a disk cannot use the clipboard, but it can copy selected text.
     const focused = document.activeElement;
     const field = element("textarea", { value: text, readOnly: true });
     dialog.append(field);

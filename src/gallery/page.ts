@@ -4,8 +4,9 @@ import script from "./page.js?raw";
 
 export interface PageImage {
   id: string;
-  /** Relative URLs. The thumbnail may be a data URL. */
+  /** Relative URL. */
   file: string;
+  /** Relative URL, or a data URL. */
   thumbnail: string;
   name: string;
   width: number;
@@ -22,16 +23,14 @@ export interface PageImage {
   command: string | null;
 }
 
-/** Marks a page of imggen, which may be replaced. */
+/** Mark of a gallery page of imggen. A page with this mark is replaced without `--overwrite`. */
 const GENERATOR = '<meta name="generator" content="imggen gallery">';
 
 export function isGalleryPage(html: string): boolean {
   return html.includes(GENERATOR);
 }
 
-/**
- * Returns the HTML. The page loads only images and runs only its own script; prompts and file names are escaped.
- */
+/** Returns the HTML. The page loads only images and runs only its own script. Prompts and file names are escaped. */
 export function renderGalleryPage(title: string, images: readonly PageImage[]): string {
   return `<!doctype html>
 <html lang="en">
@@ -97,7 +96,7 @@ ${GENERATOR}
 `;
 }
 
-/** Allows only images of the page's folder or inline, and the style and script with these digests. */
+/** Allows only local and inline images, and the style and script with these digests. */
 function contentSecurityPolicy(): string {
   return [
     "default-src 'none'",
@@ -117,7 +116,7 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-/** Escaped, so that the JSON cannot close its script element. */
+/** Escapes `<`, so that a text cannot close the script element. */
 function jsonForHtml(value: unknown): string {
   return JSON.stringify(value).replaceAll("<", "\\u003c");
 }

@@ -11,18 +11,17 @@ import { readHead, readRegular } from "../lib/read-file.ts";
 import { createAtomically, replaceAtomically } from "../lib/write-whole.ts";
 import { type FoundImage, MARKER } from "./find-images.ts";
 
-/** Maximum width and height, for a card on a display of double density. */
+/** Maximum width and height of a thumbnail, enough for a card on a display of double density. */
 const MAX_EDGE_PX = 384;
-/** Each image needs a processor, and tens of megabytes. */
+/** Maximum number of images processed at once, because each image uses a processor and tens of megabytes. */
 const MAX_CONCURRENT = 2;
 
-/** An image with its thumbnail. */
 export interface ThumbnailedImage {
   source: FoundImage;
   sha256: string;
   width: number;
   height: number;
-  /** Path or bytes of the thumbnail; null without the optional decoder. */
+  /** Path or bytes of the thumbnail, or null if the optional decoder is missing. */
   thumbnail: string | Buffer | null;
 }
 
@@ -32,7 +31,7 @@ export interface UnreadableImage {
 }
 
 export interface ThumbnailOptions {
-  /** Whether the page contains the thumbnails; otherwise they are files beside it. */
+  /** Whether the page contains the thumbnails. If not, they are files beside the page. */
   inline: boolean;
   signal: AbortSignal;
   onProgress: (count: number, total: number) => void;
@@ -46,21 +45,22 @@ export interface ThumbnailResult {
 }
 
 /**
- * Name of a thumbnail: a digest of the image's path, size and time, which identifies an unchanged image without a
- * read; then the image's digest and dimensions.
+ * Name of a thumbnail. It begins with a digest of the image's path, size and time, so that an unchanged image
+ * is recognised without a read. The image's own digest and its dimensions follow.
  */
 const THUMBNAIL_NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
 
 /**
- * Inspects images and creates missing thumbnails. The next run continues an interrupted one.
- * @throws the system's error if a thumbnail cannot be written; or the signal's reason
+ * Inspects images, creates missing thumbnails and removes unused thumbnails. Existing thumbnails are reused,
+ * also after an interrupted run.
+ * @throws the system's error if a thumbnail cannot be written; the signal's reason after an abort
  */
 export async function makeThumbnails(
   files: readonly FoundImage[],
   folder: string,
   { inline, signal, onProgress }: ThumbnailOptions,
 ): Promise<ThumbnailResult> {
-  // Thumbnails in the folder may be forged, so they are not put into a page.
+  // Existing thumbnails are not put into a page, because they might be forged.
   const names = inline ? [] : await openFolder(folder);
   const matches = names.map((name) => THUMBNAIL_NAME.exec(name)).filter((match) => match !== null);
   const earlier: EarlierThumbnails = {
@@ -105,7 +105,7 @@ interface EarlierThumbnails {
 
 /**
  * Creates and marks the folder.
- * @returns the names of its regular files, because a link may lead anywhere
+ * @returns the names of its regular files; links are omitted, because a link can lead anywhere
  */
 async function openFolder(folder: string): Promise<string[]> {
   await makeFolder(folder, 0o777);
@@ -116,13 +116,13 @@ async function openFolder(folder: string): Promise<string[]> {
 
 interface ReadImage extends Omit<ThumbnailedImage, "thumbnail"> {
   name: string;
-  /** The thumbnail; `kept` if its file exists, null without a decoder. */
+  /** Bytes of the thumbnail, `kept` if its file exists, or null if the decoder is missing. */
   bytes: Buffer | "kept" | null;
-  /** Whether the thumbnail is new, rather than a copy of an equal image's. */
+  /** False if the thumbnail is a copy of an equal image's thumbnail. */
   isNew: boolean;
 }
 
-/** Returns null for a contact sheet, because its images are on the page themselves. */
+/** Returns null for a contact sheet, because the page shows its images separately. */
 async function readImage(
   source: FoundImage,
   { folder, byFile, byContent }: EarlierThumbnails,
@@ -164,7 +164,8 @@ function cacheKey({ name, bytes, modifiedMs }: FoundImage): string {
 async function prepareDecoder(): Promise<boolean> {
   try {
     const sharp = await loadSharp();
-    // Each image is read once, so a cache is useless. Images are processed in parallel already.
+    // The cache is off, because each image is read once. Each image uses one thread, because images are
+    // processed in parallel.
     sharp.cache(false);
     sharp.concurrency(1);
     return true;

@@ -1,7 +1,7 @@
 import type { CALLS } from "./call-table.ts";
 import type { ValuesOf } from "./option.ts";
 
-// The build publishes each of these types as an interface with the docstrings of its rows.
+// The build publishes each type of this file as an interface, with the docstrings of the rows in the tables.
 
 type Calls = typeof CALLS;
 
@@ -25,12 +25,12 @@ export type OutputOptions = Pick<GenerateOptions, "output" | "name" | "overwrite
 export type GenerateOptions = WithPrompt<ValuesOf<Calls["generate"]>>;
 
 /**
- * A request, limits of the wait for its earlier task, and the file to which its image is copied. A folder as
- * `output` has no effect.
+ * A request, limits for waiting for its earlier task, and the file to which its image is copied. `output` has
+ * no effect if it is a folder.
  */
 export type ReuseOptions = WithPrompt<ValuesOf<Calls["reuse"]>>;
 
-/** One row. Its values override those of the batch. `output` is a name below the batch's folder. */
+/** One row of a batch. Its values override the batch's values. `output` is a name below the batch's folder. */
 export type BatchRowOptions = Omit<RequestOptions, "validate"> & Pick<GenerateOptions, "output">;
 
 export type BatchOptions = ValuesOf<Calls["batch"]>;

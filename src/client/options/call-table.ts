@@ -7,7 +7,7 @@ import { CANCEL, HISTORY, OTHER_KEY, STATUS, waitOptions } from "./task-table.ts
 const CALL = {
   /** Aborts the call. Charged tasks stay in the ledger, and `resume` finishes them. */
   signal: noFlag("signal"),
-  /** Listener for progress. Its errors do not end the call, but become a warning in the result. */
+  /** Listener for progress. An error of the listener does not end the call, but becomes a warning in the result. */
   onProgress: noFlag("listener"),
 } satisfies Options;
 
@@ -19,8 +19,8 @@ const WAIT = {
 const DEFAULTS = {
   ...REQUEST,
   /**
-   * Fields of a generator by its names: `{ steps: 20, loras: [{ path: "fox", scale: 0.8 }] }`. Added to the
-   * settings `field` and `fieldJson`.
+   * Fields of the generator by the generator's names: `{ steps: 20, loras: [{ path: "fox", scale: 0.8 }] }`.
+   * The settings `field` and `fieldJson` add further fields.
    */
   fields: noFlag("fields"),
   ...VALIDATE,
@@ -28,7 +28,7 @@ const DEFAULTS = {
 
 const SINGLE_REQUEST = { prompt: noFlag("text"), ...DEFAULTS } satisfies Options;
 
-/** All options of the package's calls. */
+/** Options of each call of the package. */
 export const CALLS = {
   createClient: {
     /** Base URL of the service. Default: IMGGEN_BASE_URL, or the URL stored by `imggen login`. */
@@ -59,7 +59,10 @@ export const CALLS = {
      * setting `workflow`.
      */
     workflow: noFlag("path"),
-    /** Whether the generator's images cost money, so that no request is sent twice. Default: by its address. */
+    /**
+     * Whether the generator's images cost money. If true, no request is sent twice. Default: depends on the
+     * generator's address.
+     */
     generatorPaid: noFlag("flag"),
     /** Folder of settings, ledger and sandbox. Default: IMGGEN_HOME, or the platform's standard folders. */
     home: noFlag("path"),
@@ -88,7 +91,7 @@ export const CALLS = {
   history: { ...pick(CALL, "signal"), ...pick(HISTORY, "limit", "search", "status", "model", "since") },
 } satisfies Readonly<Record<string, Options>>;
 
-/** Checks options at run time, for callers without types. @throws UsageError naming call and option */
+/** Checks options at run time, for callers without types. @throws UsageError with the names of call and option */
 export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
   if (typeof options !== "object" || options === null)
     throw new UsageError(`${call}: its options are not an object.`);

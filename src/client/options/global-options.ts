@@ -1,6 +1,6 @@
 import { type Option, type Options, option } from "./option.ts";
 
-/** Options of all commands. Some commands refuse a few. */
+/** Options of all commands. A command refuses options that it cannot use. */
 export const GLOBAL = {
   json: option("flag", "--json", "print exactly one JSON document on standard output"),
   quiet: option("flag", "--quiet", "print only errors on standard error"),
@@ -23,7 +23,7 @@ const setting = <Kind extends SettingKind>(
 
 export const SIZE_FORMS = ["WxH", "width,height", "aspect_ratio"] as const;
 
-/** Options of all commands about the user's generator, by the settings that they override. */
+/** Options for the user's generator, by the names of the settings that they override. */
 export const GENERATOR = {
   generator: setting(
     "text",

@@ -103,7 +103,7 @@ function parseOneSeed(text: string, label: string) {
   throw new UsageError(`${label} must be one number here.`, { hint });
 }
 
-/** Case-insensitive. @throws UsageError */
+/** Parses a choice. The case of letters is ignored. @throws UsageError */
 export function parseChoice<Choice extends string>(
   text: string,
   label: string,

@@ -12,7 +12,7 @@ export interface ValueTypes {
   url: string;
   whole: number;
   seed: WholeNumber;
-  /** Distinct. */
+  /** Distinct seeds. */
   seeds: readonly WholeNumber[];
   seedOrRandom: WholeNumber | typeof RANDOM;
   /** In milliseconds. `90s` or `5m` on the command line. */
@@ -22,7 +22,7 @@ export interface ValueTypes {
   /** On by default. Its flag begins with `--no-`. */
   on: boolean;
   texts: string | readonly string[];
-  /** Texts that may be paths. */
+  /** URLs, or paths of files. */
   images: string | readonly string[];
   /** Texts separated by commas. */
   list: readonly string[];
@@ -54,7 +54,7 @@ export interface Option<OptionKind extends Kind = Kind, Choice extends string = 
   /** Description for agents, required for arguments of tools. */
   agents?: string;
   default?: number | boolean;
-  /** Set if the flag overrides a setting, whose parser reads its text. */
+  /** Set if the flag overrides a setting, so that the parser of the setting parses the flag. */
   isSetting?: true;
 }
 
@@ -116,7 +116,7 @@ export function optionsOfGroup(group: Group) {
   ) => option(kind, flag, help, { group, ...more });
 }
 
-/** Returns the long flag of its declaration: `--poll-interval`. */
+/** Returns the long flag of an option, such as `--poll-interval`. */
 export function longFlag({ flag }: Option): string {
   return /--[a-z-]+/.exec(flag ?? "")?.[0] ?? "";
 }

@@ -8,7 +8,7 @@ const cost = optionsOfGroup("Cost");
 const waiting = optionsOfGroup("Waiting");
 const advanced = optionsOfGroup("Advanced");
 
-/** Fields of a request, in the order of the help. The prompt is an argument, and `--field` a global option. */
+/** Fields of a request, in the order of the help. The prompt is an argument, and `--field` is a global option. */
 export const REQUEST = {
   /** Id of a model, or the part after its slash. Default: `vendor1/alpha-2`. */
   model: request("text", "-m, --model <id>", "model, see imggen models (default: vendor1/alpha-2)", {
@@ -32,8 +32,8 @@ export const REQUEST = {
     agents: "Number of images, as the model allows.",
   }),
   /**
-   * Seed of the first image, incremented for each further one, if the generator supports it. As text from 2^53
-   * to 2^64 - 1.
+   * Seed of the first image, if the generator supports seeds. Each further image has the next number. Seeds
+   * from 2^53 to 2^64 - 1 must be strings.
    */
   seed: request(
     "seed",
@@ -51,7 +51,7 @@ export const REQUEST = {
     "what the image must not show, if your own generator supports it",
     { agents: "What the image must not show. Only for the user's own generator." },
   ),
-  /** URLs of reference images. With the user's own generator, paths of files too. */
+  /** URLs of reference images. The user's own generator also supports paths of files. */
   image: request(
     "images",
     "-i, --image <image>",
@@ -64,7 +64,7 @@ export const REQUEST = {
 } satisfies Options & Record<Exclude<FieldName, "prompt" | "fields">, unknown>;
 
 export const VALIDATE = {
-  /** False skips validation against the model matrix. Default true. */
+  /** If false, the request is not validated against the model matrix. Default true. */
   validate: request("on", "--no-validate", "skip validation against the model matrix"),
 } satisfies Options;
 
@@ -97,7 +97,7 @@ export const SUBMIT = {
   dryRun: cost("flag", "--dry-run", "validate, show the request and its cost, send nothing"),
   /** Maximum cost in credits. */
   maxCredits: cost("whole", "--max-credits <n>", "refuse to spend more than <n> credits"),
-  /** False returns when the task is accepted. Default true. */
+  /** If false, the call returns when the task is accepted. Default true. */
   wait: waiting("on", "--no-wait", "return once the task is accepted"),
   ...waitOptions("how long to wait for the result", { group: "Waiting" }),
   checkImages: advanced(
@@ -119,7 +119,7 @@ const SEEDS = request(
 );
 
 const MULTIPLE_REQUESTS = {
-  /** Allows undocumented costs, costs above the setting `confirmAbove`, and a folder that another machine began. */
+  /** Allows undocumented costs, costs above the setting `confirmAbove`, and a batch that another machine began. */
   yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
@@ -139,7 +139,10 @@ export const GENERATE = {
   promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
   edit: request("flag", "--edit", "write the prompt in $EDITOR, starting with the given prompt"),
   ...SUBMIT,
-  /** Returns the earlier task of an identical request, without another charge. Default false. */
+  /**
+   * If an identical request was charged before, returns its task instead of submitting a new task. Default
+   * false.
+   */
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
   /** Submits a new task even if an identical request is unfinished or has an unknown outcome. Default false. */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),

@@ -8,7 +8,7 @@ export const VIEW = {
   open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
 } satisfies Options;
 
-/** @param options.when prefix of both texts, if a command waits only with another flag */
+/** @param options.when prefix of two help texts, for a command that waits only with another flag */
 export function waitOptions(
   limitedWait: string,
   { when: prefix = "", group }: { when?: string; group?: Group } = {},
@@ -46,7 +46,7 @@ export function waitOptions(
 const overwrite = option("flag", "--overwrite", "replace existing files");
 const preview = option("flag", "--preview", "show the images in the terminal");
 export const OTHER_KEY = {
-  /** Continues with a different API key than at the submit. Default false. */
+  /** Continues tasks that were submitted with a different API key. Default false. */
   yes: option("flag", "--yes", "continue with a different API key than at the submit"),
 } satisfies Options;
 
@@ -75,9 +75,9 @@ export const RESUME = {
 
 export const CANCEL = {
   all: option("flag", "--all", "cancel every task that can be cancelled, except those of a running serve"),
-  /** Waits for paid requests in flight. Default: they are not cancelled, but listed. */
+  /** Waits for paid requests in flight. Default: paid requests in flight are only listed. */
   wait: option("flag", "--wait", "wait for paid requests in flight"),
-  /** Cancels paid tasks with `all`, and continues with a different API key. Default false. */
+  /** Cancels paid tasks with `--all`, and tasks that were submitted with a different API key. Default false. */
   yes: option(
     "flag",
     "--yes",
@@ -121,8 +121,8 @@ export const HISTORY = {
     agents: "Prefixes of words of the prompt, case-insensitive.",
   }),
   /**
-   * `completed` (saved), `failed`, `cancelled`, or the state of an open task: `waiting`, `running`, `accepted`,
-   * `made`, `unknown`. `unfinished` is any of these states.
+   * `completed` (saved), `failed`, `cancelled`, or the state of an unfinished task: `waiting`, `running`,
+   * `accepted`, `made`, `unknown`. `unfinished` matches every unfinished task.
    */
   status: option("text", "--status <status>", `only this status: ${HISTORY_STATUSES.join(", ")}`, {
     choices: HISTORY_STATUSES,

@@ -35,7 +35,7 @@ export async function checkGenerator(
   };
 }
 
-/** Finds a generator of another kind at the address, unless it replies as its own kind. */
+/** Finds a generator of another kind at the address, unless the reply matches the configured kind. */
 async function otherKind(
   { spec }: UserGenerator,
   reply: Reply,

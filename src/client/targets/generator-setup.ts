@@ -19,14 +19,17 @@ import {
   withKey,
 } from "../generator-settings.ts";
 
-/** Loads a generator with its settings. @throws UsageError, AuthRequiredError without a key */
+/** Loads a generator with its settings. @throws UsageError */
 export function loadGenerator(setting: EffectiveValue, source: GeneratorSource): UserGenerator {
   const spec = resolveSpec(setting.value, setting.label, source);
   const key = getEffectiveKey(spec, source);
   return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
-/** Its key is sent to the generator in effect, and to a task's generator only if the task was submitted with it. */
+/**
+ * Variable with the key for the generator in effect. A task's generator receives the key only if the task was
+ * submitted with the same key.
+ */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASK_GENERATOR_LABEL = "The task's generator";
@@ -41,14 +44,17 @@ export function requireKnownGenerator(
     resolveSpec(name, TASK_GENERATOR_LABEL, source);
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
-    // Other hints concern only new requests.
+    // Only the hint about a missing package is used, because other hints are about new requests.
     const hint = name.startsWith("npm:") ? (cause.hint?.replace(/^Nothing was sent\. /, " ") ?? "") : "";
     const message = `Task ${taskId} cannot be continued. ${cause.message}${hint}`;
     throw new MissingProviderError(message, { charged: "unknown", cause });
   }
 }
 
-/** Loads a task's generator. Settings apply only if it is the generator in effect. @throws UsageError */
+/**
+ * Loads a task's generator. Settings apply only if the task's generator is the generator in effect.
+ * @throws UsageError
+ */
 export function loadTaskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,
@@ -66,7 +72,7 @@ export function loadTaskGenerator(
   };
 }
 
-/** An invalid setting must not block a stored task. */
+/** Returns null for an invalid setting, because an invalid setting must not block a stored task. */
 function nullIfInvalid<Value>(read: () => Value): Value | null {
   try {
     return read();
@@ -103,8 +109,8 @@ export function resolveSpec(
 }
 
 /**
- * Reports an unfinished task if its package is missing, because the error of a new request would hide the
- * task's cost.
+ * Returns a report on an unfinished task for the same prompt if the package of its generator is missing,
+ * because the error of a new request would hide the task's cost. Otherwise throws `error`.
  */
 export async function reportBlockedTask(
   error: unknown,

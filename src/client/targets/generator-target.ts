@@ -71,7 +71,7 @@ export class GeneratorTarget implements Target {
     return new GeneratorTarget(name, () => loadTaskGenerator(identity, session), session);
   }
 
-  /** @throws UsageError, AuthRequiredError */
+  /** @throws UsageError */
   get generator(): UserGenerator {
     this.#generator ??= this.#read();
     return this.#generator;
@@ -85,7 +85,7 @@ export class GeneratorTarget implements Target {
     return this.#name;
   }
 
-  /** Model name that clients of `imggen serve` use for its model, or null if each request must name a model. */
+  /** Name of the generator's model for clients of `imggen serve`, or null if each request must contain a model name. */
   get ownModel(): { name: string; isOnly: boolean } | null {
     const { spec, options } = this.generator;
     if (options.workflow !== undefined)
@@ -162,7 +162,7 @@ function termsWithoutModels(generator: UserGenerator, source: GeneratorSource): 
   };
 }
 
-/** Returns terms for synchronous callers, or null without a generator. */
+/** Returns terms without connecting, for synchronous callers. Returns null if no generator is set. */
 export function termsFromSettings(source: GeneratorSource): GeneratorTerms | null {
   const setting = source.settings.generator();
   return setting === undefined ? null : termsWithoutModels(loadGenerator(setting, source), source);
@@ -182,7 +182,10 @@ function hasSavedFields({ options: { savedFields } }: UserGenerator, { settings 
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/** Returns false if the workflow cannot be checked, because the submit then fails before it is sent. */
+/**
+ * Whether requests cost money. Returns false if the workflow cannot be checked, because the same problem
+ * makes the submit fail before anything is sent.
+ */
 async function isPaid(generator: UserGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await queryGenerator(generator, session, async (provider, signal) =>
@@ -195,7 +198,10 @@ function knownModelIds({ spec }: UserGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
-/** The setting `model` applies only to the generator of the same config. */
+/**
+ * Returns the configured or built-in default model, or null. The setting `model` of the config applies only
+ * if the generator is from the config too.
+ */
 function getConfiguredModel(
   { spec, options }: UserGenerator,
   { settings }: GeneratorSource,
@@ -211,9 +217,9 @@ function getConfiguredModel(
   return model === null ? null : { model };
 }
 
-/** Returns the only model, or an error if there is no model or a choice is required. */
+/** Returns the only model, or an error if there is no model or the user must choose a model. */
 function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedModels): string | ImggenError {
-  // The workflow contains the model.
+  // The workflow contains the model, so the request needs no model.
   if (generator.options.workflow !== undefined) return ANY_MODEL;
   if (names === null) return getUnlistedModel(generator);
   const [onlyName, ...furtherNames] = names;
@@ -226,7 +232,10 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   });
 }
 
-/** Returns the model of a request without one if no list is known: any model, or an error. */
+/**
+ * Returns the model for a request without a model, if no list is known: any model, or an error if the
+ * generator needs a name.
+ */
 function getUnlistedModel({ spec }: UserGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} needs a model name.`, {

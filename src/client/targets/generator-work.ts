@@ -13,7 +13,7 @@ import { modelsFolder } from "../user-folders.ts";
 import { createProvider, termsFor, throwAsImggenError } from "./open-generator.ts";
 import type { DescribedRequest, TargetSession } from "./target.ts";
 
-/** Checks requests like a submit does, and describes the first. Does not connect. @throws InvalidRequestError */
+/** Checks requests as a submit does, and describes the first request. Does not connect. @throws InvalidRequestError */
 export function describeRequests(
   requests: readonly (readonly [name: string, GenerationRequest])[],
   generator: UserGenerator,
@@ -49,7 +49,7 @@ function findSeedChooser(
   const fields = { ...job.options.fields, [field]: 0 };
   const seededJob = { ...job, request: { ...job.request, seed: 0 }, options: { ...job.options, fields } };
   if (unsupportedPart(seededJob, provider) !== null) return null;
-  // A seed chosen by imggen differs between tasks.
+  // The seeds of two tasks are compared, because only a seed that imggen chooses depends on the task.
   const [firstSeed, secondSeed] = ["1", "2"].map((taskId) => provider.getSeed?.({ ...job, taskId }) ?? null);
   if (firstSeed === null) return "the server";
   return firstSeed === secondSeed ? null : "imggen";

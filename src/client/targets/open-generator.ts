@@ -50,7 +50,7 @@ export function fetchOfferedModels(
 
 export type QuerySession = Pick<TargetSession, "context" | "onExchange">;
 
-/** Sends and runs nothing. @param taskDeps dependencies that only tasks need */
+/** Creates a provider, but sends no request and runs no command. @param taskDeps dependencies that only tasks need */
 export function createProvider(
   { spec, options }: UserGenerator,
   { context: { env, clock }, onExchange }: QuerySession,
@@ -103,7 +103,10 @@ export interface OpenGenerator extends OpenTarget {
   connection: GeneratorConnection;
 }
 
-/** Sends and runs nothing. @throws AuthRequiredError if its key is missing */
+/**
+ * Opens a generator, but sends no request and runs no command.
+ * @throws AuthRequiredError if the generator's key is missing
+ */
 export async function openGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -147,10 +150,13 @@ export async function openGenerator(
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
-/** A lease lasts at most a day, and a request's turn slightly longer than the request. */
+/**
+ * Maximum duration of a request, because the lease of its turn lasts slightly longer than the request, and a
+ * lease lasts at most a day.
+ */
 const MAX_REQUEST_MS = 23 * 3_600_000;
 
-/** Converts the generator-only fields of a request to the generator's names. */
+/** Converts the seed, negative prompt and fields of a request to the generator's field names. */
 function toProviderFields(
   { seed, negative, fields, maxImages = 1 }: GenerationRequest,
   { seed: seedField, negative: negativeField }: FieldNames,

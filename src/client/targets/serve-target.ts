@@ -15,7 +15,7 @@ import { serverModels } from "./matrix-setting.ts";
 import { ServiceTarget } from "./service-target.ts";
 import type { DescribedRequest, OfferedModels, TargetSession, TermsRequest } from "./target.ts";
 
-/** Long enough for a server that loads its generator's list. */
+/** Timeout of a query, long enough for a server that loads the list of its generator's models. */
 const QUERY_TIMEOUT_MS = 15_000;
 
 interface ServerFacts {
@@ -23,7 +23,10 @@ interface ServerFacts {
   isFree: boolean;
 }
 
-/** Recognised by its key, so that only an `imggen serve` receives undocumented fields. */
+/**
+ * Target for an `imggen serve`. The prefix of the key identifies the server, so that no other service
+ * receives undocumented fields.
+ */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
   readonly #session: TargetSession;
@@ -38,7 +41,7 @@ export class ServeTarget extends ServiceTarget {
   }
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
-    // If the server does not reply, the submit fails with a better message.
+    // Errors are ignored, because the submit fails with a better message if the server does not reply.
     const facts = dryRun ? null : await this.#ask().catch(nullIfImggenError);
     return {
       isServer: true,
@@ -71,7 +74,7 @@ export class ServeTarget extends ServiceTarget {
     };
   };
 
-  /** GET /v1/models. @throws ImggenError */
+  /** Sends GET /v1/models. @throws ImggenError */
   async #ask(timeoutMs = QUERY_TIMEOUT_MS): Promise<ServerFacts> {
     const { baseUrl, apiKey } = configuredService(this.#session.settings);
     const { context, onExchange } = this.#session;

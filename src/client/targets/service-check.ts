@@ -53,7 +53,7 @@ export async function checkService(
   };
 }
 
-/** Returns null without a valid key, which the check of the key reports. */
+/** Returns the key to send, or null if there is no valid key. The check of the key reports the reason. */
 function keyToSend(baseUrl: string, { settings }: TargetSession): string | null {
   try {
     return apiKeyFor({ value: baseUrl, label: "" }, settings);
@@ -95,7 +95,10 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/** Checks whether the service accepts the key. It refuses an invalid key even for a free request. */
+/**
+ * Checks whether the service accepted the key. A free probe is sufficient, because the service checks the key
+ * of free requests too.
+ */
 async function checkKey(
   baseUrl: Setting | undefined,
   answer: ProbeResult,
@@ -120,7 +123,8 @@ const MAX_SKEW_MS = 60_000;
 /** Compares this machine's clock with the service's. Returns null if the reply has no date. */
 function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
-  // The Date header was set about halfway through the exchange, in whole seconds.
+  // Half the exchange and half a second are subtracted, because the service sets the Date header about
+  // halfway through the exchange, in whole seconds.
   const aheadMs = Math.round(context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
   const skewMs = Math.abs(aheadMs);
   if (skewMs <= MAX_SKEW_MS) return ok("agrees with the service's", { aheadMs });
@@ -157,10 +161,13 @@ export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | n
   return proxy && { ...proxy, url: redactUrl(proxy.url) };
 }
 
-/** Shorter than the service's check, to report a name server that does not reply. */
+/** Timeout of a name server. The timeout of the check is longer, so that a name server without a reply is reported. */
 const NAME_SERVER_MS = 3_000;
 
-/** The system's resolution cannot be aborted. Without a name server it would keep the process alive too long. */
+/**
+ * The name server is checked first, because the system's lookup cannot be aborted, and would keep the process
+ * alive too long if no name server replies.
+ */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canResolve(hostname)) lookup(hostname, options, callback);
   else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");

@@ -8,7 +8,7 @@ import type { OpenOptions, OpenTarget, TargetSession } from "./target.ts";
 
 const SANDBOX_TOP_UP = "Nothing was charged. To give the sandbox more credits: imggen sandbox --credits 1000";
 
-/** Whether an account belongs to a sandbox on this machine, embedded or not, by the prefix of its key. */
+/** Whether the service is a sandbox on this machine, embedded or not. The key's prefix identifies sandboxes. */
 function isSandbox({ hostname }: URL, apiKey: string): boolean {
   return isLoopbackHost(hostname) && apiKey.startsWith("sk-sandbox");
 }

@@ -46,7 +46,7 @@ export class ServiceTarget implements Target {
   models: Target["models"] = async () => null;
   describe: Target["describe"] = async () => null;
 
-  /** Read each time, because a login may have changed the account. */
+  /** Reads the account each time, because a login might have changed the settings. */
   async #currentAccount(): Promise<ServiceAccount> {
     const { configuredService } = await import("../account.ts");
     return this.#account ?? configuredService(this.#session.settings);
@@ -83,7 +83,10 @@ export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   return serviceModels(source);
 }
 
-/** Returns false without a home folder, which commands that only list models do not need. */
+/**
+ * Whether a matrix file is set. False if the home folder is missing, because commands that only list models
+ * do not need a home folder.
+ */
 function hasFile({ settings }: MatrixSource): boolean {
   try {
     return settings.get("matrix") !== undefined;

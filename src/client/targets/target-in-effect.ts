@@ -9,7 +9,7 @@ import { SandboxTarget } from "./sandbox-target.ts";
 import { ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
-/** Returns the target of new requests. @throws UsageError if one source names two, SettingsError */
+/** Returns the target of new requests. @throws UsageError if one source sets two targets, SettingsError */
 export async function targetInEffect(
   session: TargetSession,
 ): Promise<SandboxTarget | ServiceTarget | GeneratorTarget> {
@@ -24,7 +24,7 @@ export async function targetInEffect(
   return new ServeTarget(session);
 }
 
-/** Ignores a missing home folder, which commands that only list models do not need. */
+/** Ignores a missing home folder, because commands that only list models do not need a home folder. */
 function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | undefined {
   try {
     return read();
@@ -34,7 +34,7 @@ function readSetting(read: () => EffectiveValue | undefined): EffectiveValue | u
   }
 }
 
-/** A dry run cannot check the cap of an `imggen serve`, which alone knows the price. */
+/** Returns a warning if a dry run cannot check the cap, because the price is known only to the `imggen serve`. */
 export function uncheckedCap(
   { kind }: Pick<Target, "kind">,
   { dryRun, maxCredits }: { dryRun?: boolean | undefined; maxCredits?: number | undefined },
@@ -45,7 +45,7 @@ export function uncheckedCap(
   return "The cap was not checked, because a dry run does not ask the server for the cost.";
 }
 
-/** Private copies of reference files, which only a generator receives. Null for a service. */
+/** Returns private copies of reference files for a generator, or null for a service. */
 export async function copiesForGenerator(
   session: Pick<ClientSession, "settings" | "context" | "folders">,
   label: string,

@@ -10,7 +10,10 @@ import { SandboxTarget } from "./sandbox-target.ts";
 import { type ServiceAccount, ServiceTarget } from "./service-target.ts";
 import type { Target, TargetSession } from "./target.ts";
 
-/** Returns the target of a stored task, from any profile. @throws OtherAccountError, MissingProviderError */
+/**
+ * Returns the target of a stored task. The account can be from any profile.
+ * @throws OtherAccountError, MissingProviderError
+ */
 export async function taskTarget(
   intent: Pick<Intent, "service" | "taskId">,
   taskId: string,
@@ -56,7 +59,7 @@ function readStoredAccount(folder: string): ServiceAccount | null {
     if (baseUrl === undefined || apiKey === undefined) return null;
     return { baseUrl: checkBaseUrl(baseUrl, "baseUrl"), apiKey: checkApiKey(apiKey, "apiKey") };
   } catch (error) {
-    // A damaged profile is reported when that profile is used.
+    // Errors of a damaged profile are ignored, because they are reported when the profile is used.
     if (error instanceof ImggenError) return null;
     throw error;
   }

@@ -11,21 +11,29 @@ export interface Target {
   readonly kind: "sandbox" | "service" | "serve" | "generator";
   /** Name in the ledger, or undefined if no service is configured. @throws UsageError */
   name(): Promise<string | undefined>;
-  /** Address, or null for a command or without configuration. @throws UsageError */
+  /** Address, or null for a command or the sandbox, or if no address is configured. @throws UsageError */
   url(): URL | null;
   /** Known models. @throws UsageError, SettingsError */
   matrix(): Promise<Matrix>;
-  /** Terms of requests beside the matrix, if any. A dry run does not connect. @throws ImggenError */
+  /**
+   * Terms of requests in addition to the matrix, or null if the matrix contains all terms. A dry run does not
+   * connect.
+   * @throws ImggenError
+   */
   terms(request: TermsRequest): Promise<GeneratorTerms | null>;
-  /** Models beside the matrix, or null without a list. @throws ImggenError */
+  /** Models that the target lists itself, or null if the target has no list. @throws ImggenError */
   models(timeoutMs?: number): Promise<OfferedModels | null>;
-  /** Identifies the target with its settings. Equal keys share a connection. @throws UsageError, AuthRequiredError */
+  /**
+   * Key of the target and its settings. Targets with equal keys share a connection.
+   * @throws UsageError, AuthRequiredError
+   */
   key(): Promise<string>;
   /** Opens a connection without sending anything. @throws UsageError, AuthRequiredError */
   open(options: OpenOptions): Promise<OpenTarget>;
   /**
-   * Checks requests like a submit does, and describes the first. Does not connect.
-   * @returns null if requests are sent unchanged @throws InvalidRequestError
+   * Checks requests as a submit does, and describes the first request. Does not connect.
+   * @returns null if requests are sent unchanged
+   * @throws InvalidRequestError
    */
   describe(
     requests: readonly (readonly [name: string, GenerationRequest])[],
@@ -38,13 +46,16 @@ export interface TermsRequest {
   model?: string | undefined;
   validate?: boolean | undefined;
   dryRun?: boolean | undefined;
-  /** Whether the terms are for later requests, for which another model may be loaded. */
+  /**
+   * Whether the terms are also for later requests. If so, the loaded model is not the default, because the
+   * server can load another model.
+   */
   lasts?: boolean | undefined;
 }
 
 export interface OfferedModels {
   names: string[] | null;
-  /** The loaded model under its name in the list, or null if unknown. */
+  /** Name of the loaded model, written as in `names`, or null if unknown. */
   loaded: string | null;
   needsName: boolean;
 }
@@ -59,10 +70,10 @@ export interface OpenTarget {
 }
 
 export interface DescribedRequest {
-  /** The first request, or null if its provider cannot show it. */
+  /** First request as the provider would send it, or null if the provider cannot describe it. */
   sent: SentRequest | null;
   requests: number;
-  /** Whether its size depends on a reference image that is not on this machine. */
+  /** Whether the image's size is unknown before the submit, because the size depends on a reference image. */
   isSizedByReference: boolean;
   isModelOpen?: boolean;
   /** Side that chooses the seed, or null if the seed is given or unsupported. */
@@ -74,13 +85,17 @@ export interface TargetCheckOptions {
   timeoutMs?: number | undefined;
 }
 
-/** Findings of a check. A function may throw an ImggenError, which `doctor` reports. */
+/** Findings of a check. A function can throw an ImggenError, which `doctor` reports. */
 export interface TargetCheck {
   service(): Finding | Promise<Finding>;
   key(): Finding | Promise<Finding>;
   clock(): Finding | null;
   isVerified: boolean;
-  /** @param hintStart beginning of a hint @param hintEnd last line of a hint @returns the error of a login, or null */
+  /**
+   * @param hintStart beginning of a hint
+   * @param hintEnd last line of a hint
+   * @returns the error of a login, or null if the login succeeds
+   */
   failure(hintStart: string, hintEnd: string): Error | null;
 }
 

@@ -49,8 +49,8 @@ function headWarnings(image: string, head: ImageHead): string[] {
 const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
 /**
- * Expiry of a signed URL by its query, in milliseconds since the epoch; null if it has none. Supports the forms of S3 and
- * compatible services, Google, CloudFront and Azure.
+ * Returns the expiry of a signed URL from its query, in milliseconds since the epoch, or null. Supports the forms of S3
+ * and compatible services, Google, CloudFront and Azure.
  */
 export function signedUntilMs(url: string): number | null {
   const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]));

@@ -18,17 +18,16 @@ export interface PrivateCopiesOptions {
   folder: string;
   checksUrls: boolean;
   label: string;
-  /** Makes a path absolute. */
   resolvePath: (file: string) => string;
 }
 
 /**
- * Reference images for the user's generator, which may run long after the command has exited. Each file is copied under the
- * digest of its bytes, and goes into the request as a `file:` URL.
+ * Copies of reference images, so that a task at the user's generator can run long after the command has exited, even if
+ * the original files are gone. A copy is named by the digest of its bytes, and is a `file:` URL in the request.
  */
 export class PrivateCopies implements RequestReferences {
   readonly #options: PrivateCopiesOptions;
-  /** Each file is read once, for all requests. */
+  /** Files by name, so that each file is checked once for all requests. */
   readonly #files = new Map<string, Promise<ReferenceFile>>();
 
   constructor(options: PrivateCopiesOptions) {

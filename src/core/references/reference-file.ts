@@ -9,22 +9,22 @@ import { readRegular } from "../../lib/read-file.ts";
 import { groupedDigits } from "../../lib/whole-number.ts";
 import { MAX_REFERENCE_BYTES, REFERENCE_TYPES } from "../../task/request.ts";
 
-/** A reference image on this machine, checked. */
+/** A checked reference image on this machine. */
 export interface ReferenceFile {
   /** Path or URL that the user gave. */
   name: string;
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
   bytes: number;
-  /** Digest of its bytes, in hex. */
+  /** Digest of the file's bytes, in hex. */
   sha256: string;
-  /** Extension of its type, without the dot. */
+  /** Extension of the image's type, without the dot. */
   extension: string;
-  /** Reason that the service may refuse it, or null. */
+  /** Warning that the service might refuse the image, or null. */
   warning: string | null;
 }
 
-/** Smaller interpretation of the documented "4 MB". */
+/** Size that the service surely accepts: the smaller interpretation of the documented "4 MB". */
 const SURELY_ALLOWED_BYTES = 4_000_000;
 
 /**

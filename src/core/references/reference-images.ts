@@ -10,16 +10,16 @@ import { type UploadCommand, uploadFile } from "./upload-command.ts";
 export interface ReferenceOptions {
   /** The files among a request's reference images. */
   files: readonly ReferenceFile[];
-  /** Upload command; null only without files. */
+  /** Upload command, or null if there are no files. */
   command: UploadCommand | null;
   cache: UploadCache;
   /** Whether URLs of earlier uploads are reused. */
   usesCache: boolean;
-  /** Whether type and size of every URL are checked with HEAD. */
+  /** Whether HEAD requests check the type and size of the image at each URL. */
   checksUrls: boolean;
   /** Name of an image in messages. */
   label: string;
-  /** The command's environment. */
+  /** Environment of the upload command. */
   env: Record<string, string | undefined>;
 }
 
@@ -30,7 +30,7 @@ export interface ReferencePlan {
 }
 
 export interface RequestReferences {
-  /** Returns the request as the ledger would record it; null if that is unknown before the upload. */
+  /** Returns the request as recorded in the ledger, or null if its URLs are unknown before the upload. */
   asRecorded(request: GenerationRequest): Promise<GenerationRequest | null>;
   plan(request: GenerationRequest): Promise<ReferencePlan>;
   ready(
@@ -49,8 +49,8 @@ export class ReferenceImages implements RequestReferences {
   }
 
   /**
-   * Returns the request with the URLs of earlier uploads, as in the ledger; null if a file was never uploaded. @throws
-   * StateFolderError
+   * Returns the request with the URLs of earlier uploads, or null if a file was never uploaded.
+   * @throws StateFolderError
    */
   async asRecorded(request: GenerationRequest): Promise<GenerationRequest | null> {
     const urls = await this.#earlierUrls();
@@ -69,7 +69,7 @@ export class ReferenceImages implements RequestReferences {
   }
 
   /**
-   * Checks URLs and uploads files. Call it right before the request is recorded and submitted.
+   * Checks URLs and uploads files. Call this function right before the request is recorded and submitted.
    * @throws InvalidRequestError, UsageError, StateFolderError, InterruptedError; nothing was sent to the service
    */
   async ready(
@@ -106,7 +106,7 @@ export class ReferenceImages implements RequestReferences {
     const earlier = await this.#earlier(file);
     deps.onProgress({ type: "uploading", file: file.name, bytes: file.bytes });
     const url = await uploadFile(file, command, env, deps.signal);
-    // The cache must not return another image's URL for these bytes.
+    // A changed file is refused, because the cache would return the URL of the changed image for the earlier bytes.
     if (!(await isUnchanged(file)))
       throw new UsageError(`${file.name} was changed while it was uploaded.`, {
         hint: ["Nothing was charged.", phrase`${action("repeat")}.`],
@@ -124,7 +124,7 @@ function uploadKey({ sha256 }: ReferenceFile, { text: command }: UploadCommand):
   return { sha256, command };
 }
 
-/** Replaces the files that have a URL. */
+/** Replaces each file in the request that has a URL. */
 export function withUrls(request: GenerationRequest, urls: ReadonlyMap<string, string>): GenerationRequest {
   const { image } = request;
   if (image === undefined || urls.size === 0) return request;

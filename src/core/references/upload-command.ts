@@ -17,7 +17,7 @@ import type { ReferenceFile } from "./reference-file.ts";
 const FILE = "{file}";
 
 export interface UploadCommand {
-  /** The setting, unchanged. */
+  /** Text of the setting, unchanged. */
   text: string;
   /** The program and its arguments. */
   words: readonly string[];
@@ -54,9 +54,10 @@ function refused(message: string, hint = "For example: my-upload-script {file}."
 const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
 
 /**
- * Uploads a file with the user's command, without a shell and without a key.
+ * Uploads a file with the user's command, which is run without a shell and without API keys in its environment.
  * @returns the URL that the command prints
- * @throws UsageError for anything but one https URL, InterruptedError; nothing was sent to the service
+ * @throws UsageError if the command fails or does not print exactly one https URL, InterruptedError; nothing was sent
+ * to the service
  */
 export async function uploadFile(
   file: ReferenceFile,
@@ -86,7 +87,7 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
     throw invalidOutput(JSON.stringify(redactUrl(line).slice(0, 200)), file);
   if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
-  // Normalised, because the service may parse a backslash differently.
+  // The URL is normalised, because the service might parse a backslash differently.
   return new URL(line).href;
 }
 
