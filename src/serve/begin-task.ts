@@ -19,23 +19,27 @@ import { getTaskEnd, isUnsent } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /**
- * Reason that no task was begun. `limit`: the daily credits. `unsendable`: an error of the disk or the generator.
- * `other body`: the key belongs to another request. `damaged call`: the call's record cannot be read.
+ * Reason why no task was begun. `limit`: the daily credits do not suffice. `unsendable`: the disk or the
+ * generator failed. `other body`: the Idempotency-Key belongs to another request. `damaged call`: the call's
+ * record cannot be read.
  */
 export interface BeginRefusal {
   kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";
   type: ErrorType | null;
-  /** The invalid field, as the client names it. */
+  /** Name of the invalid field in the client's API. */
   field: string | null;
   detail: string;
 }
 
 export type BeginResult = { taskId: string; recordDelivery: () => void } | { refused: BeginRefusal };
 
-/** Timeout for the price of a workflow, so that a refusal comes within 15 s. */
+/**
+ * Timeout for the check whether a workflow costs money, in milliseconds. A client gets a refusal within 15 s,
+ * so this timeout is shorter.
+ */
 export const PREPARE_TIMEOUT_MS = 10_000;
 
-/** Maximum time between the end or last retry of a call and its next retry. */
+/** Maximum time from the end or the last retry of a call to its next retry, in milliseconds. */
 const RETRY_WINDOW_MS = 15 * 60_000;
 
 const MAX_REFERENCES = 16;
@@ -43,7 +47,7 @@ const MAX_REFERENCES = 16;
 const OTHER_BODY_MESSAGE =
   "This Idempotency-Key was used for another request. Use a new key for each request.";
 
-/** Begins a task durably. All requests of one call are for the same task, even after a crash. */
+/** Begins a task durably. All requests of one call get the same task, even after a crash. */
 export async function begin(
   clientRequest: ClientRequest,
   request: CallRequest,
@@ -87,9 +91,10 @@ async function beginCall(
 }
 
 /**
- * Finds the call that a request repeats: the call of its key; otherwise, of the calls with the same content,
- * the oldest one that is not delivered and has no waiting client, or simply the oldest. If in doubt, a
- * request counts as a repetition, because an equal image without a charge is the smaller damage.
+ * Finds the call that a request repeats: the call with the request's key, or otherwise a call with equal
+ * content. Of several calls, the oldest is chosen whose reply is not delivered and whose clients no longer
+ * wait, or else the oldest of all. In doubt, a request counts as a repetition, because a missing second image
+ * is less harmful than a second charge.
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
@@ -106,7 +111,7 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const { calls, ledger, clock, onceMs } = service;
   const entry = await ledger.read(call.id);
   const task = entry?.kind === "task" ? entry.task : null;
-  // The client got an error that nothing was sent, so the same request begins a new task.
+  // The client's error was that nothing was sent, so its next request begins a new task.
   if (task !== null && isUnsent(task)) {
     calls.forget(call);
     return false;
@@ -171,7 +176,8 @@ function refused(
 }
 
 /**
- * Returns null if the images are valid. Paths are refused, because a client could read the user's files with them.
+ * Describes an unsupported reference image, or returns null if all are supported. Paths are unsupported,
+ * because a client could use a path to read the user's files.
  */
 function describeReferenceProblem(images: readonly string[], count: number): string | null {
   if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;
@@ -198,12 +204,12 @@ async function beginChecked(intent: Intent, service: Service, call: Call): Promi
     throw new InterruptedError(null);
   const heldTask = await ledger.begin(intent, { id: call.id, isShared: true });
   if (heldTask === "taken") return;
-  // Closes the file, because hundreds of tasks may wait.
+  // The task's file is closed, because hundreds of waiting tasks would have too many open files.
   ledger.release(heldTask, true);
   runner.take(heldTask.task, clients.hasAbsentClients(call.taskId));
 }
 
-/** Credits of tasks that are not submitted yet, and so are not in the day's sum. */
+/** Returns the credits of requests that are not submitted yet, because the day's sum does not include them. */
 function unsubmittedCredits({ runner }: Pick<Service, "runner">): number {
   const paid = runner.open.filter(({ task }) => task.intent.isPaid);
   return paid.reduce((sum, { task, isSubmitted }) => {

@@ -14,7 +14,10 @@ import { newTaskId } from "../task/task-id.ts";
 
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
 
-/** Minimum lifetime of the record of a call without a key. Retries are not matched after it. */
+/**
+ * Minimum lifetime of the record of a call without a key, in milliseconds. After the record is removed, a retry
+ * is treated as a new call.
+ */
 const MIN_CALL_LIFETIME_MS = 24 * 3_600_000;
 
 export interface CallRequest {
@@ -22,7 +25,7 @@ export interface CallRequest {
   digest: string;
   /** Whether the client's headers mark the request as a retry. */
   isRetry: boolean;
-  /** Aborts when the client disconnects; null if it does not wait for the image. */
+  /** Aborts when the client disconnects. null if the client does not wait for the image. */
   disconnected: AbortSignal | null;
 }
 
@@ -31,7 +34,7 @@ export interface TaskIds {
   taskId: string;
 }
 
-/** Events of a client: it waits, has disconnected, or has its reply. */
+/** Event of a client: the client waits, has disconnected, or has received its reply. */
 type NoteType = "waits" | "left" | "delivered";
 
 interface Note {
@@ -46,15 +49,15 @@ export interface Call extends TaskIds {
   digest: string;
   /** Milliseconds since the epoch. */
   at: number;
-  /** Whether the call has an Idempotency-Key. Its task is then completed even if the client does not wait. */
+  /** Whether the call has an Idempotency-Key. If so, its task is completed even if no client waits. */
   hasKey: boolean;
   notes: readonly Note[];
 }
 
 /**
- * The calls of clients: one file each, created exclusively. A file contains the task's ids before the task
- * begins, so that after a crash the next request of the call finds or begins the same task. Notes about the
- * client follow, unsynced, because a lost note only makes a reply count as not delivered.
+ * Records of clients' calls, one file for each call. The file contains the ids of the call's task before the
+ * task begins, so that a repeated request gets the same task even after a crash. Notes about clients are
+ * appended without a sync, because a lost note only makes a reply count as not delivered.
  */
 export class Calls {
   readonly #folder: string;
@@ -79,7 +82,8 @@ export class Calls {
   }
 
   /**
-   * Returns the calls that a request may repeat, oldest first: by its key, or keyless calls by digest.
+   * Returns the calls that a request might repeat, oldest first. The calls are found by the request's key, or
+   * by its digest if the request has no key.
    * @throws StateFolderError, UnreadableRecordError
    */
   async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {
@@ -101,8 +105,8 @@ export class Calls {
 
   /**
    * Records a new call durably.
-   * @param isExclusive whether to fail if another process records an equal request at the same time
-   * @returns null if another process was first
+   * @param isExclusive whether only one process can record an equal request at a time
+   * @returns null if another process has recorded the call first
    * @throws StateFolderError
    */
   create({ key, digest }: CallRequest, isExclusive: boolean): Promise<Call | null> {
@@ -117,7 +121,7 @@ export class Calls {
     });
   }
 
-  /** @param name from a task's file, so untrusted */
+  /** @param name name from a task's file, which is not trusted */
   async find(name: string): Promise<Call | null> {
     return CALL_NAME.test(name) ? this.#read(name).catch(() => null) : null;
   }
@@ -134,7 +138,7 @@ export class Calls {
     } catch {}
   }
 
-  /** Whether a client of the call waits at another living process. */
+  /** Whether a client of the call waits for the reply of another running process. */
   isAwaitedElsewhere({ notes }: Call): boolean {
     const { processes } = this.#ledger;
     const others = notes.filter(({ by }) => !isSameProcess(by, processes.self));
@@ -145,12 +149,16 @@ export class Calls {
     });
   }
 
-  /** Removes the record of a call that was not sent, so that the next request of the call is a new one. */
+  /** Removes the record of a call, so that the next equal request is a new call. */
   forget({ name }: Pick<Call, "name">): void {
     removeIfPossible(this.#filePath(name));
   }
 
-  /** @param isOpen whether a task is unfinished @throws the disk's error */
+  /**
+   * Removes expired records, except records of unfinished tasks.
+   * @param isOpen returns whether a task is unfinished
+   * @throws the disk's error
+   */
   async removeOld(onceMs: number, isOpen: (id: string) => boolean): Promise<void> {
     const now = this.#ledger.clock.now();
     for (const name of readdirSync(this.#folder)) {
@@ -167,7 +175,7 @@ export class Calls {
 
   /**
    * @returns null if the file does not exist
-   * @throws UnreadableRecordError, because the task may be charged already
+   * @throws UnreadableRecordError if the record is damaged, because its task might have been charged
    */
   async #read(name: string): Promise<Call | null> {
     const file = this.#filePath(name);
@@ -192,7 +200,7 @@ export class Calls {
   }
 }
 
-/** Time of the call or its last retry, in milliseconds since the epoch. */
+/** Time of the call or of its last note, in milliseconds since the epoch. */
 export function lastRequestMs({ at, notes }: Call): number {
   return Math.max(at, ...notes.map((note) => note.at));
 }
@@ -201,7 +209,7 @@ export function isDelivered({ notes }: Call): boolean {
   return notes.some(({ type }) => type === "delivered");
 }
 
-/** SHA-256 of a key, or a digest with the id of the task or a number. */
+/** Name of a record: the SHA-256 of the key, or the request's digest with the task's id or a number. */
 const CALL_NAME = /^[0-9a-f]{64}(?:\.[\da-fT-]+)?$/;
 
 function keyName(key: string): string {
@@ -229,7 +237,10 @@ function parseNote(json: unknown): Note[] {
   return isNote && typeof at === "number" && identity !== null ? [{ type, at, by: identity }] : [];
 }
 
-/** Digest of a request, independent of the order of its fields and the boundary of its form. */
+/**
+ * Returns a digest of a request's content, which does not depend on the order of fields or on the boundary of a
+ * form.
+ */
 export function contentDigest(
   method: string,
   pathname: string,

@@ -12,13 +12,16 @@ import type { Service } from "./serve-options.ts";
 export interface ClientRequest {
   input: RequestInput;
   size?: Pick<JobOptions, "width" | "height">;
-  /** `file:` URLs of this server's copies of the request's reference images. */
+  /** `file:` URLs of this server's copies of uploaded reference images. */
   copies?: readonly string[];
-  /** Names of the fields in the client's API, if they differ from the document's. */
+  /** Names of fields in the client's API, if they differ from the names in the service's document. */
   labels?: Partial<Labels>;
 }
 
-/** Maximum number of the generator's fields in a request, because each may be checked separately. */
+/**
+ * Maximum number of fields for the generator in a request. The number is limited, because the search for an
+ * invalid field checks the request once for each field.
+ */
 const MAX_FIELDS = 64;
 
 export function findSurplusField({ fields = {} }: RequestInput): string | undefined {
@@ -27,7 +30,10 @@ export function findSurplusField({ fields = {} }: RequestInput): string | undefi
 
 export const TOO_MANY_FIELDS = `At most ${MAX_FIELDS} fields of the generator are supported.`;
 
-/** Checks only the matrix's rules, because the generator refuses all other errors. @throws InvalidRequestError */
+/**
+ * Checks a request by the rules of the matrix only, because the generator refuses requests with other errors.
+ * @throws InvalidRequestError
+ */
 export function checkClientRequest(
   { input, labels }: ClientRequest,
   { matrix, isFree, fieldTerms }: Service,
@@ -57,12 +63,16 @@ export function createIntent(
 
 export const FILES_FOLDER = "files";
 
-/** Fields in the order of the checks. The model is last, because a request without it fails differently. */
+/**
+ * Fields in the order in which they are checked. The model is last, because a request without a model fails for
+ * another reason.
+ */
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**
- * Returns the client's name of the first field whose removal changes the refusal, or null.
- * @param refusal its message
+ * Returns the first field whose removal changes the refusal, by its name in the client's API, or null if no
+ * field is the cause.
+ * @param refusal message of the refusal
  */
 export function findInvalidField(
   refusal: string,

@@ -4,7 +4,7 @@ import type { Task } from "../task/task.ts";
 import { displayId } from "../task/task.ts";
 import type { Call, Calls } from "./call-records.ts";
 
-/** Time in which the client of a call without an Idempotency-Key may reconnect. */
+/** Time that a disconnected client of a call without an Idempotency-Key has to reconnect, in milliseconds. */
 const MAX_ABSENCE_MS = 10_000;
 
 const MAX_ANSWER_MS = 2_000;
@@ -19,13 +19,17 @@ interface ClientsDeps {
 }
 
 /**
- * The clients that wait for images of this process. A call without an Idempotency-Key is submitted only while
- * a client waits for it, and dropped if the client does not return in time.
+ * Clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a
+ * client waits for it. If the client does not reconnect in time, the call's unsent requests are dropped,
+ * because they might be charged.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
   readonly #waiting = new Map<string, number>();
-  /** Tasks whose clients have disconnected. A controller aborts when a client returns. */
+  /**
+   * Ids of tasks whose clients have disconnected. The controller of a task aborts when one of its clients
+   * reconnects.
+   */
   readonly #absent = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
@@ -42,7 +46,10 @@ export class Clients {
     return this.#waiting.has(taskId);
   }
 
-  /** Registers a client until it has its reply or disconnects. @returns a function that records the delivery */
+  /**
+   * Registers a client that waits for the reply to a call.
+   * @returns function that records the delivery of the reply
+   */
   join(call: Call, disconnected: AbortSignal): () => void {
     const { calls, runner } = this.#deps;
     const { taskId } = call;
@@ -65,7 +72,7 @@ export class Clients {
     return () => endWait("delivered");
   }
 
-  /** Takes over a task of an ended process, unless its client waits for another living process. */
+  /** Takes over a task of an ended process, unless a client waits for the task at another running process. */
   async adopt(task: Task): Promise<void> {
     const { calls, runner } = this.#deps;
     const name = task.intent.call;

@@ -36,14 +36,14 @@ export function toCallRequest(
   return { key, digest, isRetry, disconnected };
 }
 
-/** POST /generate-image (section 4.1). The task is on disk when its id is returned. */
+/** Handles POST /generate-image (section 4.1). The task is on disk before its id is returned. */
 export async function submit(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const json = await readJson(request, parseExact);
   if ("refused" in json) return json.refused;
   const fields = withSeedAsText(json.json);
   const problem = describeInvalidField(fields);
   if (problem !== null) return invalidReply(problem);
-  // The matrix covers only some models; the generator checks the rest.
+  // This check only covers models in the matrix, because the generator checks requests for other models.
   const checked = checkBody(fields, service.matrix, service.defaultModel ?? undefined, invalidReply);
   if ("refused" in checked) return checked.refused;
   const { input } = checked;
@@ -92,8 +92,9 @@ function refusalReply({ kind, detail }: BeginRefusal): ServerReply {
 }
 
 /**
- * GET /generate-image (section 4.2), without a request to the provider. In addition to the document's fields, a
- * reply has `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal has `detail`.
+ * Handles GET /generate-image (section 4.2) without a request to the provider. In addition to the fields of the
+ * service's document, a reply can have `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal can
+ * have `detail`.
  */
 export async function poll(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");
@@ -129,14 +130,17 @@ function accountErrorKey(key: string | null): ErrorKey {
   return key === "login_required" ? key : "my_credits.no_credits_description";
 }
 
-/** Reply for a task of another process, or of an ended process. */
+/** Returns the reply for an unfinished task that this process does not run. */
 function elsewhereReply(taskId: string, { state }: Task): ServerReply {
   const status = state === "waiting" ? "queued" : "processing";
   const ahead = status === "queued" && { ahead: 0 };
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }
 
-/** The server's address as the client sees it. Its headers are trusted, because it has the key. */
+/**
+ * Returns the server's origin as seen by the client. The client's headers are trusted, because the client has
+ * the key.
+ */
 export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${url.host}`;
@@ -182,7 +186,10 @@ export function resultUrls(
   return resultUrl({ origin, secret }, { taskId, expires }, extensions);
 }
 
-/** GET /files/<task>/<index>.<extension>: an image. Its signed URL needs no key. */
+/**
+ * Handles GET /files/<task>/<index>.<extension> for an image. The client needs no key, because the URL is
+ * signed.
+ */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
   const link = verifyLink(address, service.secret, service.clock.now());
   if ("refused" in link) return link.refused;
@@ -211,7 +218,9 @@ export async function findImage(
   return end?.name === "completed" ? (end.files[index] ?? null) : null;
 }
 
-/** Opens the file at the first read, so that a HEAD request does not open it. */
+/**
+ * Reads a file. The file is opened only when its first chunk is read, because a HEAD request needs no chunk.
+ */
 async function* readChunks(file: string): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
 }

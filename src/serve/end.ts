@@ -15,7 +15,7 @@ import {
 } from "../task/task.ts";
 
 export type TaskEnd =
-  /** `missing`: reasons for missing images. `remarks`: differences between the images and the request. */
+  /** `missing`: reasons why images are missing. `remarks`: differences between the images and the request. */
   | { name: "completed"; files: SavedFile[]; usage: Usage | null; missing: string[]; remarks: string[] }
   | { name: "failed"; outcome: "refused" | "unknown"; detail: string };
 
@@ -26,7 +26,7 @@ export function getTaskEnd(task: Task): TaskEnd | null {
     case "saved":
       return completedEnd(task);
     case "completed":
-      // Every image is saved, but the outcome of other requests is unknown.
+      // All images that arrived are saved, but the outcome of other requests is unknown.
       return isUnknown(task) && !isUnsaved(task) ? completedEnd(task) : goneEnd(task);
     case "unknown":
       return unknownEnd(task, getAnswer(request, "unknown")?.why ?? "The reply to its request was lost.");
@@ -56,7 +56,7 @@ function goneEnd(task: Task): TaskEnd | null {
   return task.intent.isPaid ? unknownEnd(task, detail) : refusedEnd(toSentence(detail));
 }
 
-/** Whether it is certain that nothing was sent, so that the client may repeat the request. */
+/** Whether certainly nothing was sent. If so, the client can repeat the request without a second charge. */
 export function isUnsent({ state, requests }: Pick<Task, "state" | "requests">): boolean {
   return state === "not_sent" && requests.every(({ possibleSubmits }) => possibleSubmits === 0);
 }

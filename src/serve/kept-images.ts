@@ -9,7 +9,10 @@ import { inspectBytes } from "../lib/image/inspect.ts";
 import { createCopy, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
-/** Lifetime of an image after its download, because the client may not have saved it. */
+/**
+ * Lifetime of an image after its download, in milliseconds. The image is not removed at once, because the
+ * client might not have saved it.
+ */
 const KEEP_MS = 30 * 24 * 3_600_000;
 const MAX_REMOVED = 200;
 
@@ -21,8 +24,8 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Images that a client has downloaded completely: one mark file each, whose name sorts by time. Other images are kept
- * forever, because they may be paid.
+ * Record of images that clients have downloaded completely, with one empty file for each download. The file
+ * names sort by time. Images without a download are kept forever, because they might be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -42,13 +45,13 @@ export class CollectedImages {
   }
 
   /**
-   * Removes images that were downloaded long ago, but not the records of their tasks.
+   * Removes images that were downloaded more than `KEEP_MS` ago, but keeps the records of their tasks.
    * @param findFile returns the path of an image, or null
    * @throws the disk's error
    */
   async removeOld(findFile: (image: ImageId) => Promise<string | null>): Promise<void> {
     const oldestMs = this.#clock.now() - KEEP_MS;
-    // A foreign file, such as a file manager's, must not stop the removal.
+    // Files of other programs, for example of a file manager, are ignored.
     const marks = readdirSync(this.#folder).filter((name) => MARK_NAME.test(name));
     for (const name of marks.sort().slice(0, MAX_REMOVED)) {
       const [, time, taskId = "", index] = MARK_NAME.exec(name) ?? [];
@@ -61,8 +64,8 @@ export class CollectedImages {
 }
 
 /**
- * Stores a reference image, named by its digest.
- * @returns its `file:` URL; null unless it is a complete JPEG, PNG or WebP
+ * Stores a reference image in a file whose name is the image's digest.
+ * @returns the file's `file:` URL; null unless the image is a complete JPEG, PNG or WebP
  * @throws the disk's error
  */
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
@@ -73,7 +76,7 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   return pathToFileURL(file).href;
 }
 
-/** @param neededNames files that unfinished tasks need @throws the disk's error */
+/** @param neededNames names of files that unfinished tasks need @throws the disk's error */
 export function removeOldReferences(folder: string, neededNames: ReadonlySet<string>, nowMs: number): void {
   removeOldFiles(folder, nowMs - KEEP_MS, (name) => neededNames.has(name));
 }

@@ -4,7 +4,7 @@ import { ANY_MODEL } from "../task/request.ts";
 
 const MAX_AGE_MS = 60_000;
 
-/** Maximum wait of a request for a new list, if its model is not in the previous list. */
+/** Maximum wait for a new list in milliseconds, if the model of a request is not in the previous list. */
 const MAX_WAIT_MS = 2_000;
 
 export interface OwnModel {
@@ -36,7 +36,7 @@ export class ModelList {
     return [defaultModel ?? ownModel?.name].filter((name) => name !== undefined);
   }
 
-  /** Requests the list, and waits at most `MAX_WAIT_MS`. Never throws. */
+  /** Requests a new list, and waits for it at most `MAX_WAIT_MS`. Never throws. */
   async refresh(): Promise<void> {
     const { models, clock } = this.#options;
     this.#refreshing ??= models()
@@ -62,7 +62,10 @@ export class ModelList {
     if (this.#options.clock.monotonicMs() - this.#refreshedMs > MAX_AGE_MS) void this.refresh();
   }
 
-  /** Returns the generator's name for a requested model, or null. A single model has every name. */
+  /**
+   * Returns the generator's name for a requested model, or null if the generator has no such model. If the
+   * generator has only one model, every requested name means this model.
+   */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
     const defaultName = defaultModel ?? ANY_MODEL;
@@ -79,7 +82,10 @@ export class ModelList {
     return this.#findListed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
   }
 
-  /** Returns the name as the list spells it. Without a list, every name is valid. */
+  /**
+   * Returns the spelling of a model's name in the list, or null if the name is not in the list. If there is no
+   * list, every name is valid.
+   */
   #findListed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;
     return this.#names.find((each) => includesModel([each], name)) ?? null;

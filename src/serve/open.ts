@@ -8,9 +8,9 @@ import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server for the user's generator. Folder and tasks belong to the generator's name, so that the next
- * server continues the tasks.
- * @throws StateFolderError, or the system's error for the port
+ * Starts a server for the user's generator. The server's folder and tasks are identified by the generator's
+ * name, so that the next server for this generator continues the tasks.
+ * @throws StateFolderError, or the system's error if the port cannot be used
  */
 export async function openServer(
   target: GeneratorTarget,

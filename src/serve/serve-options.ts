@@ -19,37 +19,48 @@ import type { ModelList, OwnModel } from "./model-list.ts";
 
 export interface ServeOptions {
   folder: string;
-  /** Marks the server's tasks in the ledger: lower-case letters and digits. */
+  /** Name of the server in the ledger's tasks. It consists of lower-case letters and digits. */
   name: string;
   connection: GeneratorConnection;
   ledger: Ledger;
   concurrency: number;
   isFree: boolean;
   fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
-  /** Model of requests that name none; null for the generator's default. */
+  /** Model of requests without a model, or null for the generator's default model. */
   defaultModel: string | null;
-  /** Returns the generator's models; null if it has no list. Rejects if the list cannot be read. */
+  /**
+   * Returns the generator's models, or null if the generator has no list. Rejects if the list cannot be read.
+   */
   models: () => Promise<readonly string[] | null>;
-  /** Model of a generator without a list; null if each request must name a model. */
+  /** Model of a generator without a list of models, or null if every request needs a model. */
   ownModel: OwnModel | null;
-  /** The models that have rules. Requests for other models are not checked. */
+  /** Models that have rules. Requests for other models are not checked. */
   matrix: Matrix;
   clock: Clock;
   random: () => number;
   dailyCredits: number | null;
   graceMs: number;
-  /** Time in which equal requests without an Idempotency-Key are one call; null: only a client's retries. */
+  /**
+   * Time in milliseconds in which equal requests without an Idempotency-Key are one call. null: only requests
+   * that a client marks as retries belong to an earlier call.
+   */
   onceMs: number | null;
-  /** Interval between spaces before a JSON reply; null: none, so that the HTTP status is the result's. */
+  /**
+   * Interval between spaces before a JSON reply, in milliseconds. null: no spaces, so that the HTTP status can
+   * depend on the result.
+   */
   keepAliveMs: number | null;
-  /** Default: 0, any unused port. */
+  /** Default: 0, which means any unused port. */
   port?: number;
   onEvent?: ((event: ServeEvent) => void) | undefined;
   onRequest?: ((line: RequestLine) => void) | undefined;
 }
 
 export type ServeEvent =
-  /** `ms`: duration, including `waitedMs` in the queue. `waiting`: number of this process's unfinished tasks. */
+  /**
+   * `ms`: duration of the task. `waitedMs`: the part of this duration in the queue. `waiting`: number of
+   * unfinished tasks of this process.
+   */
   | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waitedMs: number; waiting: number }
   | { kind: "dropped"; taskId: string; why: string }
   | { kind: "paused"; detail: string };
@@ -61,14 +72,23 @@ export interface Service extends ServeOptions {
   clients: Clients;
   modelList: ModelList;
   collected: CollectedImages;
-  /** Serialises the check of the daily limit with the begin of a task, so that two requests cannot exceed it. */
+  /**
+   * Slots for checking the daily limit and beginning a task. If there is a limit, there is only one slot, so
+   * that two requests cannot exceed the limit together.
+   */
   limited: Slots;
-  /** The only accepted key, so that neither other local users nor web pages can run tasks. */
+  /**
+   * The only key that the server accepts. Other local users and web pages cannot run tasks, because they do not
+   * have the key.
+   */
   apiKey: string;
   secret: string;
 }
 
-/** Whether a key is this server's. Clients may still have it as `sk-…`, as earlier releases printed it. */
+/**
+ * Whether a key is this server's. The key is also accepted with the prefix `sk-`, because earlier releases
+ * printed it in this form.
+ */
 export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
   return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY_PREFIX), apiKey);
 }

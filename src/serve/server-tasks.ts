@@ -14,12 +14,15 @@ import { isNewTaskId } from "../task/task-id.ts";
 import { getTaskEnd } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 
-/** Tasks begun beyond the provider's concurrency, so that the next one is ready. */
+/**
+ * Number of tasks that run in addition to the provider's concurrency, so that the next task can be submitted
+ * without delay.
+ */
 const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
 
-/** All tasks share one gate, so that an outage costs few attempts. */
+/** Creates the runner of a server. All tasks share one gate, so that few attempts are made during an outage. */
 export function openRunner(options: ServeOptions): Pick<Service, "runner" | "gate"> {
   const { connection, ledger, clock, random, graceMs, concurrency, name, onEvent } = options;
   const gate = new Gate({
@@ -75,7 +78,7 @@ function taskDeps(
   };
 }
 
-/** @param taskId untrusted text */
+/** @param taskId text from a client, which is not trusted */
 export async function findTask(
   taskId: string,
   { ledger, runner, name }: Pick<Service, "ledger" | "runner" | "name">,
@@ -89,12 +92,15 @@ export async function findTask(
 
 const ADOPT_INTERVAL_MS = 2_000;
 
-/** Takes over unfinished tasks of this server's ended processes, now and regularly until the signal aborts. */
+/**
+ * Takes over unfinished tasks of ended processes of this server, first at once and then at intervals until the
+ * signal aborts.
+ */
 export async function adoptTasks(
   service: Service & { renew: () => Promise<void> },
   signal: AbortSignal,
 ): Promise<void> {
-  /** Tasks that wait for the user's decision, and tasks of other servers. */
+  /** Ids of tasks that wait for the user's decision or belong to another server or key. */
   const skippedIds = new Set<string>();
   const reportedFiles = new Set<string>();
   while (!signal.aborted) {

@@ -46,7 +46,7 @@ const IMAGE_URLS = z.nullish(
   ),
 );
 
-/** -1 and null mean a random seed. */
+/** Reads a seed. -1 and null mean a random seed. */
 const toSeed = (value: unknown) => {
   if (value === null || value === -1 || value === "-1") return undefined;
   const digits = value instanceof ExactInteger ? value.digits : value;
@@ -60,7 +60,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-/** Fields that every generator supports. Forms have numbers and booleans as text. */
+/** Fields that the server reads itself. Forms contain numbers and booleans as text. */
 const FIELDS = z.object(
   {
     prompt: z
@@ -96,7 +96,10 @@ const FIELDS = z.object(
   "The body is not a JSON object.",
 );
 
-/** Settings of OpenAI's models with their default values (null: any value). They are not sent to other servers. */
+/**
+ * Settings of OpenAI's models, which are sent only to generators with OpenAI's API. Each setting has a list of
+ * default values, which can be omitted without a warning (null: any value).
+ */
 const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
   ["quality", ["auto", "standard"]],
   ["background", ["auto"]],
@@ -113,7 +116,8 @@ const NO_PARTIAL_IMAGES = "0";
 const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
 /**
- * Separates the fields that are not in FIELDS: those for the generator, and warnings about those without effect.
+ * Returns the fields outside of FIELDS that the generator receives, and warnings about fields that have no
+ * effect.
  */
 function splitOtherFields(
   body: Readonly<Record<string, unknown>>,
@@ -172,7 +176,7 @@ export async function readImagesRequest(request: ServiceRequest, isOpenAi: boole
   };
 }
 
-/** Larger than any generator accepts. */
+/** Maximum size of a request's body, in bytes. The maximum is larger than any generator accepts. */
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
 interface Body {
@@ -210,7 +214,7 @@ function parseExactOrNull(text: string): unknown {
 }
 
 const IMAGE_FIELD = /^image(?:\[\d*\])?$/;
-/** Fields of a form that stay text even if they look like a number. */
+/** Fields of a form whose values are text even if they look like numbers. */
 const TEXT_FIELDS: ReadonlySet<string> = new Set(["prompt", "model", "negative_prompt", "seed", "user"]);
 
 /** @throws OpenAiError */

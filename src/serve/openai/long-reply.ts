@@ -38,22 +38,26 @@ function eventFormat(operation: ImagesOperation): ReplyFormat {
   };
 }
 
-/** Interval between comments in a stream, because proxies close idle connections. */
+/**
+ * Interval between comments in an event stream, in milliseconds. Comments are sent because proxies close idle
+ * connections.
+ */
 const COMMENT_MS = 15_000;
 
 interface ReplyOptions {
   taskId: string;
-  /** The operation of an event stream; null for one JSON document. */
+  /** Operation for the names of events if the reply is an event stream; null for a JSON reply. */
   events: ImagesOperation | null;
-  /** Interval between spaces before a JSON document, in milliseconds; null: no spaces. */
+  /** Interval between spaces before a JSON reply, in milliseconds; null: no spaces. */
   keepAliveMs: number | null;
   clock: Pick<Clock, "sleep">;
 }
 
 /**
- * Sends the reply for an image that is not completed yet. The HTTP status is the result's, unless text had to
- * be sent before.
- * @param work receives a callback for progress; returns null if the client has disconnected
+ * Sends the reply for an image that is not completed yet. If text is sent before the result is known, the HTTP
+ * status is 200 even for an error.
+ * @param work waits for the result and reports progress to `onShare`; returns null if the client has
+ * disconnected
  * @returns the HTTP status, and the line for the log
  */
 export async function sendLongReply(
@@ -77,7 +81,7 @@ export async function sendLongReply(
     sentShare = share;
     write(format.progress(share));
   };
-  // No timeout, because only the client limits the wait.
+  // The connection has no timeout, because only the client limits the wait.
   outgoing.setTimeout(0);
   const intervalMs = events === null ? keepAliveMs : COMMENT_MS;
   const finished = new AbortController();
@@ -96,7 +100,7 @@ export async function sendLongReply(
     return { status: outgoing.statusCode, note: `${taskId} completed` };
   }
   const { status, error } = result;
-  // An error with an HTTP status is sent as JSON, not as an event.
+  // If no text was sent before, the error has an HTTP status and is sent as JSON, not as an event.
   const errorFormat = outgoing.headersSent ? format : JSON_FORMAT;
   begin(status, errorFormat, { "x-should-retry": "false" });
   outgoing.end(errorFormat.text({ error }));

@@ -11,7 +11,7 @@ interface ErrorFacts {
   code?: string | null;
 }
 
-/** An error of OpenAI's API, which is sent as `status` and `error`. */
+/** Error in the form of OpenAI's API. `status` is the HTTP status, and `error` is part of the JSON body. */
 export class OpenAiError extends Error {
   readonly status: number;
   readonly error: { message: string; type: string; param: string | null; code: string | null };
@@ -72,9 +72,9 @@ export function notBegunError({ kind, type, field, detail }: BeginRefusal): Open
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
- * The error of a task that ended without an image. After a submit, clients must not repeat the request
- * automatically, because that would be another charge.
- * @param obstacle type of the error that prevented unsent requests
+ * Returns the error for a task that ended without an image. After a submit, the HTTP status is 400 or 422,
+ * because clients do not retry these automatically and a retry might be charged.
+ * @param obstacle type of the error that prevented the submit, or null
  */
 export function failedTaskError(
   task: Task,
@@ -119,13 +119,19 @@ function withStatusCommand(detail: string, taskId: string): string {
   return `${detail} To look it up: imggen status ${taskId}`;
 }
 
-/** OpenAI's clients do not repeat a request after `x-should-retry: false`; other clients decide by the status. */
+/**
+ * Returns the reply for an error. After `x-should-retry: false`, OpenAI's clients do not retry; other clients
+ * decide by the HTTP status.
+ */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };
 }
 
-/** The reply after a bug. A task may have begun, so clients must not repeat the request. */
+/**
+ * Returns the reply after a bug in the server. Its HTTP status is 422, because clients do not retry after it,
+ * and the task might have begun.
+ */
 export function bugReply(error: unknown): ServerReply {
   const message = "The server failed. imggen serve --verbose shows why.";
   return { ...errorReply(submittedError(message, "internal")), note: String(error) };

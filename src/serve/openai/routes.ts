@@ -73,13 +73,16 @@ function decodeIfValid(part: string): string {
   }
 }
 
-/** OpenAI's list, plus `free`: whether images cost nothing. */
+/** Returns the models in OpenAI's form, with an additional field `free`: whether images cost nothing. */
 async function listModels(service: Service): Promise<ServerReply> {
   const body = { object: "list", data: modelObjects(service), free: await isFree(service) };
   return { kind: "json", status: 200, body, note: null };
 }
 
-/** Nodes of a workflow may cost money even if the generator is free. */
+/**
+ * Whether images cost nothing. The workflow is checked too, because its nodes can cost money even if the
+ * generator is free.
+ */
 async function isFree({ isFree, connection }: Service): Promise<boolean> {
   const { generator, termsFor } = connection;
   if (!isFree) return false;
@@ -100,7 +103,8 @@ function modelObjects({ modelList, connection }: Service) {
 export const REFERENCES_FOLDER = "references";
 
 /**
- * POST /v1/images/generations and /v1/images/edits. The reply ends when the image is completed.
+ * Handles POST /v1/images/generations and /v1/images/edits. The reply is complete only when the image is
+ * completed.
  * @throws OpenAiError
  */
 async function createImages(
