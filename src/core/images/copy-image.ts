@@ -12,7 +12,7 @@ import { type DownloadedImage, diskFailure } from "./download-image.ts";
 
 /**
  * Whether a saved file is unchanged, byte for byte. An image written to standard output counts as unchanged.
- * @throws SaveFailedError if the disk cannot read it, because an unchanged image must not be saved twice
+ * @throws SaveFailedError if a disk error prevents the check, because an unchanged image must not be saved twice
  */
 export async function isWhole({ path: file, ...facts }: SavedFile): Promise<boolean> {
   if (file === null) return true;
@@ -32,7 +32,7 @@ export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boo
       if (isWritable(type))
         return readRegular(file).equals((await convertImage(readRegular(source), type)).bytes);
     } catch (error) {
-      // A copy has the original bytes if they could not be converted.
+      // If an image could not be converted, its copy has the original bytes.
       if (!(error instanceof UndecodableError)) return false;
     }
   }
@@ -41,7 +41,8 @@ export async function isCopyOf(file: string, savedImage: SavedFile): Promise<boo
 
 /**
  * Copies a saved image to `temporary`, a name that no other process uses, and checks the digest of the copy.
- * @returns null if the saved file is gone or changed @throws SaveFailedError for a disk error
+ * @returns null if the saved file is missing or changed
+ * @throws SaveFailedError for a disk error
  */
 export async function copyImage(
   savedImage: SavedFile,
@@ -52,7 +53,7 @@ export async function copyImage(
   if (source === null || !(await isWhole(savedImage))) return null;
   let isCopied = false;
   try {
-    // copyFile would copy the mode of the source, which some disks refuse.
+    // copyFile is not used, because it would also copy the mode of the source, which fails on some disks.
     const options = { flag: "wx", mode: fileMode, flush: true };
     await promises.writeFile(temporary, createReadStream(source), options);
     const inspection = inspectFile(temporary);

@@ -9,13 +9,13 @@ import type { Destination, SaveOptions } from "../../task/intent.ts";
 import { DEFAULT_TEMPLATE, MAX_NAME_BYTES, pathProblem, requireTemplate } from "./file-name.ts";
 
 interface DestinationOptions extends SaveOptions {
-  /** `-`, a folder, or an exact path. Default: the current folder. */
+  /** `-` for standard output, a folder, or the exact path of a file. Default: the current folder. */
   output?: string | undefined;
   /** Template of `--name`. */
   name?: string | undefined;
-  /** Whether an exact path may exist, because a continued task may have written it. */
+  /** Whether the file at an exact path is allowed to exist, because a continued task might have written it. */
   mayExist?: boolean;
-  /** Makes a path absolute. @throws SaveFailedError if it is relative and the working folder is gone */
+  /** Makes a path absolute. @throws SaveFailedError if the path is relative and the working folder no longer exists */
   resolvePath: (file: string) => string;
 }
 
@@ -23,8 +23,8 @@ interface DestinationOptions extends SaveOptions {
 export const CHOOSE_ANOTHER: Wording = phrase`Nothing was sent. Choose another ${option("output")}.`;
 
 /**
- * Turns `--output` and `--name` into a destination. Does not change the disk.
- * @throws UsageError if an exact path exists, or a name cannot be used on this platform
+ * Converts `--output` and `--name` to a destination. Does not change the disk.
+ * @throws UsageError if a file exists at an exact path, or a name cannot be used on this platform
  */
 export async function resolveDestination(
   options: DestinationOptions,
@@ -59,7 +59,11 @@ export async function resolveDestination(
   return destination;
 }
 
-/** For commands that print reports on standard output. Returns null without `--output`. @throws UsageError */
+/**
+ * Resolves the destination of a command that prints a report on standard output. Returns null if `--output` is not
+ * given.
+ * @throws UsageError if the images would be written to standard output
+ */
 export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {
   if (options.output === "-")
     throw new UsageError(
@@ -68,7 +72,7 @@ export async function resolveFileDestination(options: DestinationOptions): Promi
   return options.output === undefined ? null : resolveDestination(options);
 }
 
-/** @throws UsageError if several tasks have one file as destination */
+/** @throws UsageError if several tasks would be saved to one file or to standard output */
 export function requireFolderForSeveral(destination: Destination | null, tasks: number): void {
   if (tasks < 2 || destination === null || destination.kind === "folder") return;
   const name = destination.kind === "file" ? destination.path : "standard output";
@@ -78,7 +82,7 @@ export function requireFolderForSeveral(destination: Destination | null, tasks: 
 }
 
 function refuseLong(target: string): void {
-  // A name without an extension gets one.
+  // The longest extension is counted, because a name without an extension gets one when the image is saved.
   const name =
     path.extname(target) === "" ? `${path.basename(target)}${MAX_EXTENSION}` : path.basename(target);
   if (Buffer.byteLength(name) > MAX_NAME_BYTES) {
@@ -86,7 +90,7 @@ function refuseLong(target: string): void {
   }
 }
 
-/** @throws UsageError if an exact path exists and is not to be replaced */
+/** @throws UsageError if a file exists at an exact path and must not be replaced */
 export async function requireFree(destination: Destination): Promise<void> {
   if (destination.kind !== "file") return;
   const { path: target, overwrite } = destination;

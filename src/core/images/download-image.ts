@@ -13,7 +13,7 @@ import type { ImageSource } from "./image-source.ts";
 /** A complete, checked image in a temporary file, synced and ready to be published. */
 export interface DownloadedImage extends WrittenFile {
   temporary: string;
-  /** null if the provider sent the image itself. */
+  /** null if the image was not downloaded from a URL. */
   url: string | null;
   /** Digest of the downloaded bytes; absent if they were not converted. */
   originalSha256?: string;
@@ -22,7 +22,7 @@ export interface DownloadedImage extends WrittenFile {
 /** An image at a URL, and the id of its task. */
 interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl" | "seed"> {
   taskId: string;
-  /** null if the provider cannot return a new URL. */
+  /** Polls for a new URL; null if the provider cannot return a new URL. */
   freshUrl: (() => Promise<string | null>) | null;
 }
 
@@ -35,9 +35,9 @@ type FetchDeps = Pick<
 const MAX_URL_LENGTH = 200;
 
 /**
- * Downloads an image to `temporary`, a name that no other process uses, and checks it. Makes up to 6 attempts, and polls once
- * for a new URL.
- * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task stays resumable
+ * Downloads an image to `temporary`, a name that no other process uses, and checks it. Makes up to 6 attempts, and
+ * polls once for a new URL.
+ * @throws DownloadFailedError; SaveFailedError for a disk error; or the signal's reason. The task can still be resumed
  */
 export async function downloadImage(
   { url, headers, freshUrl, taskId }: RemoteImage,
@@ -47,7 +47,7 @@ export async function downloadImage(
   const result = await downloadImageFile(url, temporary, {
     http: connection.downloads,
     serviceUrl: connection.serviceUrl,
-    // A generator's header value may occur in its URLs by chance.
+    // Nothing is masked for a generator, because the value of a header might occur in a URL by chance.
     maskKey: connection.generator ? (text) => text : connection.maskKey,
     headers,
     idleTimeoutMs: downloadIdleMs,
@@ -75,8 +75,8 @@ export async function downloadImage(
 }
 
 /**
- * Writes an image that the provider sent to `temporary`, a name that no other process uses, and checks it.
- * @throws BadImageError if it is not a complete image of a known type; SaveFailedError for a disk error
+ * Writes an image from a provider's reply into `temporary`, a name that no other process uses, and checks the image.
+ * @throws BadImageError if the image is incomplete or of an unknown type; SaveFailedError for a disk error
  */
 export async function writeImage(
   source: Exclude<MadeImage, { kind: "url" }>,
@@ -90,7 +90,7 @@ export async function writeImage(
   }).catch((error: unknown) => {
     throw diskFailure(temporary, error);
   });
-  // The provider may have sent text instead of an image in base64.
+  // Bytes of an unknown type are probably text that the provider sent instead of an image in base64.
   const isText = result.outcome === "other" && result.image.type === "unrecognised";
   if (isText) removeIfPossible(temporary);
   if (result.outcome === "bad" || isText) throw new BadImageError(result.why);

@@ -27,7 +27,7 @@ type Placeholder = (typeof PLACEHOLDERS)[number];
 
 /** Maximum length of a file name on common file systems, in bytes. */
 export const MAX_NAME_BYTES = 255;
-// Reserved for a number such as `-12345`, which follows the name if it is taken.
+// Bytes reserved for a number such as `-12345`, which is appended if the name is taken.
 const NUMBER_BYTES = 6;
 const SLUG_CHARACTERS = 48;
 
@@ -38,15 +38,15 @@ export interface NameFacts {
   /** Number of the image in its task, from 1. */
   index: number;
   seed: WholeNumber | null;
-  /** Without a dot. */
+  /** File name extension without a dot. */
   extension: string;
-  /** Shown in local time. */
+  /** Time of the submit; `{date}` and `{time}` show it in local time. */
   date: Date;
 }
 
 /**
- * Returns the problem of a template, or null.
- * @param takesColumns whether other names in braces are columns of a manifest
+ * Returns the reason why a template is invalid, or null.
+ * @param takesColumns whether other names in braces are allowed as columns of a manifest
  */
 export function templateProblem(template: string, takesColumns = false): Phrase | string | null {
   if (/[/\\]/.test(template))
@@ -78,7 +78,7 @@ export function renderName(template: string, facts: NameFacts): string {
   return safeName(setTemplate.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
 }
 
-/** Removes placeholders without a value, each with its separator. */
+/** Removes each placeholder that has no value, together with the separator before it. */
 function removeUnset(template: string, isUnset: (key: string) => boolean): string {
   const setTemplate = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
   return template.startsWith("{") ? setTemplate.replace(/^[-_ ]+/, "") : setTemplate;
@@ -109,7 +109,7 @@ function placeholderValues({
 
 const NON_WORD = lazyRegex(String.raw`[^\p{L}\p{N}\p{M}]+`, "gu");
 
-/** Turns a prompt into part of a file name. Only letters and digits of any script are kept; the rest becomes hyphens. */
+/** Converts a prompt to part of a file name. Characters other than letters and digits of any script become hyphens. */
 export function promptSlug(prompt: string): string {
   const words = withoutInvisible(prompt)
     .normalize("NFC")
@@ -119,7 +119,7 @@ export function promptSlug(prompt: string): string {
   return cut.replace(/-+$/, "") || "image";
 }
 
-/** Limited in length, because only the name before it is cut. */
+/** Extension of a file name. Its length is limited, because a long file name is cut only before its extension. */
 const EXTENSION = /\.[^.\s]{1,16}$/;
 
 const CONTROL_OR_FORMAT = lazyRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
@@ -134,7 +134,7 @@ export function safeName(name: string): string {
   return cutToBytes(allowedStem, MAX_NAME_BYTES - NUMBER_BYTES - Buffer.byteLength(extension)) + extension;
 }
 
-/** Removes dots and spaces at the end, which some platforms drop. */
+/** Removes dots and spaces at the end of a name, because Windows would remove them too. */
 function trimTail(name: string): string {
   let end = name.length;
   while (end > 0 && /[.\s]/.test(name.charAt(end - 1))) end -= 1;
@@ -152,7 +152,9 @@ function cutToBytes(text: string, bytes: number): string {
   return cut;
 }
 
-/** Returns the n-th of equal names (`name.png`, `name-2.png`), all different and at most 255 bytes long. */
+/**
+ * Returns the n-th path for a name: `name.png`, `name-2.png`. The names are all different and at most 255 bytes long.
+ */
 export function numberedPath(file: string, number: number): string {
   if (number === 1) return file;
   const { dir, base } = path.parse(file);
@@ -160,17 +162,17 @@ export function numberedPath(file: string, number: number): string {
   const tail = `-${number}${extension}`;
   const room = MAX_NAME_BYTES - Buffer.byteLength(tail);
   const stem = cutToBytes(base.slice(0, base.length - extension.length), room);
-  // A name of maximum length that already ends in this number would be unchanged.
+  // A name of maximum length that already ends in this number would be unchanged, so it loses one more character.
   const distinctStem = `${stem}${tail}` === base ? [...stem].slice(0, -1).join("") : stem;
   return path.join(dir, distinctStem + tail);
 }
 
 const FORBIDDEN_ON_WINDOWS = /[<>:"|?*]/;
 
-/** Device names on Windows, with any extension. */
+/** Names that Windows reserves for devices, with any extension or none. */
 const RESERVED = /^(?:con|prn|aux|nul|conin\$|conout\$|(?:com|lpt)[\d¹²³])\s*(?:\.|$)/i;
 
-/** Returns the reason that Windows does not allow a name, or null. */
+/** Returns the reason why Windows does not allow a name, or null. */
 export function portableNameProblem(name: string): string | null {
   const character = FORBIDDEN_ON_WINDOWS.exec(name)?.[0];
   if (character !== undefined) return `a name cannot contain ${character}, which Windows does not allow`;
@@ -187,7 +189,7 @@ function isReserved(name: string): boolean {
 /** The root of a Windows path: `\\?\`, `C:\`, or both. `C:name` has no root, because it is relative. */
 const ROOT = /^(?:[/\\]{2}[?.][/\\])?(?:[a-z]:(?=[/\\]|$))?/i;
 
-/** Returns the reason that a platform does not allow a path, or null. */
+/** Returns the reason why a platform does not allow a path, or null. */
 export function pathProblem(file: string, platform: NodeJS.Platform): string | null {
   if (platform !== "win32") return null;
   const names = file.replace(ROOT, "").split(/[/\\]/);

@@ -11,20 +11,20 @@ export type ImageSource =
   | {
       kind: "url";
       url: string;
-      /** Sent to the provider's own origin only. */
+      /** HTTP headers that are sent only to the provider's origin. */
       headers?: Readonly<Record<string, string>> | undefined;
-      /** Polls for a new URL if this one fails; null if the provider returned none. */
+      /** Polls for a new URL after `url` has failed. Returns null if the provider has no new URL. */
       freshUrl: () => Promise<string | null>;
-      /** Index of the request that has made it, from 0, if it is known. */
+      /** Index of the image's request, from 0; absent if unknown. */
       request?: number;
-      /** null if it is not known. */
+      /** null if unknown. */
       seed: WholeNumber | null;
     }
-  /** The provider's reply to one request is stored on this disk. */
+  /** A provider's reply to one request, stored on the local disk. */
   | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
-  /** One of several images of a request. */
+  /** One image of a stored reply. */
   | ({ kind: "made" } & SeededImage)
-  /** The image does not exist. */
+  /** A request that has no image. */
   | { kind: "none" };
 
 /** A source of one existing image. */

@@ -24,8 +24,8 @@ interface Placed {
 type ImageFacts = Pick<NameFacts, "index" | "seed">;
 
 /**
- * Gives a downloaded image its final name, or writes it to standard output.
- * @throws SaveFailedError; the temporary file is then removed
+ * Publishes a downloaded image under its final name, or writes the image to standard output.
+ * @throws SaveFailedError, after the temporary file is removed
  */
 export async function placeImage(
   fetched: DownloadedImage,
@@ -43,7 +43,7 @@ export async function placeImage(
     await syncFolder(path.dirname(file));
     return { path: file, image, warnings: warnings.map((warning) => `${path.basename(file)} ${warning}.`) };
   } catch (error) {
-    // The next run downloads it again.
+    // The temporary file is no longer needed, because the next run downloads the image again.
     removeIfPossible(fetched.temporary);
     throw diskFailure(target, error);
   }
@@ -55,7 +55,7 @@ function finalPath(fetched: DownloadedImage, facts: ImageFacts, spec: SaveSpec):
   if (destination.kind === "file") {
     const suffix = path.extname(destination.path);
     const isOther = !isImage(fetched);
-    // Only an image may have the extension of an image.
+    // A file that is not an image must not have an image's extension, so its extension is replaced.
     const base = isOther && suffix !== "" ? destination.path.slice(0, -suffix.length) : destination.path;
     return isOther || suffix === "" ? `${base}.${extension}` : base;
   }
@@ -86,7 +86,10 @@ function notImageClause({ image: { mediaType } }: DownloadedImage): string {
   return `is not an image but of type ${mediaType}; it was saved as received`;
 }
 
-/** Publishes under the first free number; with `--overwrite`, under the image's own number. */
+/**
+ * Publishes an image under the first free number. With `--overwrite`, a number is also free if its file can be
+ * replaced.
+ */
 async function publishNumbered(
   fetched: DownloadedImage,
   target: string,
@@ -100,9 +103,9 @@ async function publishNumbered(
   for (let number = numberedByTemplate ? 1 : index; ; number++) {
     const file = numberedPath(target, number);
     if ((await publishAs(fetched.temporary, file, spec, deps)) === "published") return file;
-    // Two equal images of a task need two files.
-    const isOurs = files.some((each) => each?.path === file);
-    if (spec.recovering && !isOurs && (await hasContent(file, fetched))) {
+    // The file of another image of the task is not reused, because two equal images need two files.
+    const isFileOfTask = files.some((each) => each?.path === file);
+    if (spec.recovering && !isFileOfTask && (await hasContent(file, fetched))) {
       await retryWhileInUse(() => promises.unlink(fetched.temporary));
       return file;
     }
@@ -135,7 +138,8 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
-    // Sets the time of publication, by which other processes recognise a new file. Its bytes may be older.
+    // The modification time becomes the time of publication, because other processes recognise new files by it. The
+    // bytes might have been written earlier.
     const now = new Date(clock.now());
     await ignoreUnsupported(() => promises.utimes(temporary, now, now));
     await retryWhileInUse(() => promises.rename(temporary, file));
@@ -147,8 +151,9 @@ async function replace(
 }
 
 /**
- * Converts an image to the type of its file name, if possible.
- * @returns the image, with warnings that follow its name in a sentence @throws the disk's error
+ * Converts an image to the type of its file name's extension, if possible.
+ * @returns the image, and warnings that continue a sentence after the file name
+ * @throws the disk's error
  */
 async function convertToNamedType(
   fetched: DownloadedImage,
@@ -159,7 +164,7 @@ async function convertToNamedType(
   const type = typeFromName(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };
-  // Program files may be missing after an update. An unconverted image is saved.
+  // If an update has removed the files of this program, the import fails, and the image is saved unconverted.
   const decoder = await import("../../graphics/decoder.ts").catch(() => null);
   if (decoder === null || type === null || !decoder.isWritable(type))
     return { image: fetched, warnings: [`holds a ${kind} image`] };

@@ -1,4 +1,5 @@
-// A separate file, because a dry run does not need random names, and Node takes 3 ms to load node:crypto for them.
+// This code is in a separate file, because Node takes 3 ms to load node:crypto for random names, and a dry run needs
+// none.
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
@@ -11,7 +12,8 @@ import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 
 /**
- * Creates the folder of a destination, and writes and removes a test file, so that no image is charged that cannot be saved.
+ * Creates the folder of a destination, and writes and removes a test file in it, because an image that cannot be saved
+ * must not be charged.
  * @throws SaveFailedError
  */
 export async function prepareDestination(destination: Destination): Promise<void> {
@@ -29,7 +31,10 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-/** Writes, syncs and publishes a file like an image. @throws the disk's error */
+/**
+ * Writes, syncs, publishes and removes a test file, with the same system calls as for an image.
+ * @throws the disk's error
+ */
 async function checkWritable(folder: string): Promise<void> {
   const [temporary = "", image = ""] = [1, 2].map(() => path.join(folder, temporaryName(null)));
   try {
@@ -40,14 +45,14 @@ async function checkWritable(folder: string): Promise<void> {
   }
 }
 
-/** Much longer than any download takes. */
+/** Age of a temporary file that no process uses any longer; much longer than a download takes. */
 const MAX_AGE_MS = 24 * 3600 * 1000;
 
-/** Used instead of a task id if this process has not claimed a task. */
+/** Replaces the task id in a temporary file's name, if this process has not claimed a task. */
 const NO_TASK = "imggen";
 
 /**
- * Returns a unique name for a temporary file, hidden beside the final image.
+ * Returns a unique, hidden name for a temporary file in the folder of the final image.
  * @param heldTaskId ledger id of the task; null if this process has not claimed it
  */
 export function temporaryName(heldTaskId: string | null): string {
@@ -55,9 +60,9 @@ export function temporaryName(heldTaskId: string | null): string {
 }
 
 /**
- * Removes temporary files that no process needs: those of the claimed task, and all older than a day. Call it before writing a
- * temporary file of the task.
- * @param nowMs by the clock of the folder's file system
+ * Removes temporary files that no process needs: all files of the claimed task, and all files older than a day. It must
+ * be called before this process writes a temporary file of the task, because that file would be removed too.
+ * @param nowMs current time by the clock of the folder's file system
  */
 export async function sweepTemporaryFiles(
   folder: string,
@@ -68,12 +73,12 @@ export async function sweepTemporaryFiles(
     const task = temporaryTarget(name);
     if (task === undefined) continue;
     const file = path.join(folder, name);
-    const isOurs = task === NO_TASK || isId(task);
-    if (task === heldTaskId || (isOurs && (await isOld(file, nowMs)))) removeIfPossible(file);
+    const isFromImggen = task === NO_TASK || isId(task);
+    if (task === heldTaskId || (isFromImggen && (await isOld(file, nowMs)))) removeIfPossible(file);
   }
 }
 
-/** Synchronous, because Node takes a millisecond to load its asynchronous `readdir`. */
+/** Reads synchronously, because Node takes a millisecond to load its asynchronous `readdir`. */
 function readableNames(folder: string): string[] {
   try {
     return readdirSync(folder);

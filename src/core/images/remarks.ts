@@ -1,7 +1,9 @@
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Task } from "../../task/task.ts";
 
-/** Sentences about how the images of a task differ from the request: too many, other sizes, or equal images. */
+/**
+ * Sentences about differences between a task's images and its request: too many images, other sizes, identical images.
+ */
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
   const { options, requests, request } = intent;
   const { width, height, sizeForm } = options;
@@ -10,7 +12,7 @@ export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly Save
   const isAnySize =
     request.ratio === "auto" || (request.ratio === undefined && request.quality === undefined);
   const wantedSize = `${width}×${height}`;
-  // The size of some files is unknown.
+  // Files whose size is unknown (width 0) are ignored.
   const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
   const others =
     isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wantedSize);

@@ -20,14 +20,14 @@ import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
 
-/** Maximum number of saved images per request. No model makes more than 15. */
+/** Maximum number of saved images per request. No model returns more than 15. */
 export const MAX_IMAGES = 16;
 const MAX_NAMED = 4;
 
 /**
- * Downloads, checks and publishes every image of a task, and adds each to `result` as it is published. If one cannot be
- * downloaded, the others are still saved; a signal or a disk error ends it at once.
- * @throws SaveFailedError, or the signal's reason; `result` has the files saved until then
+ * Downloads, checks and publishes every image of a task, and adds each published image to `result`. If an image cannot
+ * be downloaded, the other images are still saved. An aborted signal or a disk error is thrown at once.
+ * @throws SaveFailedError, or the signal's reason; `result` contains the files saved before the error
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
   const { maxImages } = spec;
@@ -37,7 +37,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   result.files = sources.map(() => null);
   if (spec.recovering && spec.heldTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
-  // Additional images of a reply are appended during the loop.
+  // `openReply` appends the additional images of a reply to `sources` during the loop.
   for (const [at, source] of sources.entries()) {
     deps.signal.throwIfAborted();
     result.files[at] = null;
@@ -81,8 +81,8 @@ function downloadsFailedError(failures: readonly DownloadFailedError[], images: 
 }
 
 /**
- * Returns the file of an image that an earlier run saved, if it is unchanged. Its URL may have expired since, which must not
- * prevent the task from finishing.
+ * Returns the file of an image that an earlier run saved, if the file is unchanged. The image is not downloaded again,
+ * because its URL might have expired, and the task must still finish.
  */
 async function findSaved(
   source: OneImage,
@@ -91,7 +91,7 @@ async function findSaved(
   { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
-  // The query may be a signature that changes with every poll.
+  // URLs are compared without their queries, because a query can be a signature that changes with every poll.
   const comparable = (url: string) => maskUrl(redactUrl(url));
   const isOtherImage = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
   if (!file || isOtherImage) return null;
@@ -112,14 +112,14 @@ async function saveImage(
   } catch (error) {
     throw diskFailure(folder, error);
   }
-  // The name is random, because no other process may write to the file that this one publishes.
+  // The name is random, so that no other process writes to the file that this process publishes.
   const temporary = path.join(folder, temporaryName(spec.heldTaskId));
   const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, deps));
   const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
   const file = toSavedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
-  // Written before the image is recorded, so that a resume writes it again if the process is killed in between.
+  // The sidecar is written before the image is recorded, because a resume does not write sidecars for recorded images.
   const sidecarProblem = await writeSidecar(file, temporary, spec, deps);
   if (sidecarProblem !== null) result.warnings.push(sidecarProblem);
   deps.onProgress({ type: "saved", taskId: spec.taskId, file });
@@ -141,9 +141,9 @@ function stageImage(
 }
 
 /**
- * Returns the first image of a stored reply. Other images are appended to `sources`, so that all images keep their index after
- * a crash. Unusable images are not saved.
- * @throws BadImageError if there is no image; DownloadFailedError
+ * Returns the first image of a stored reply, and appends the reply's other images to the end of `sources`, so that
+ * every image keeps its index after a crash. If a reply has several images, the unusable images are omitted.
+ * @throws BadImageError if the reply has no image; DownloadFailedError if the reply cannot be read
  */
 async function openReply(
   { request, read }: Extract<ImageSource, { kind: "here" }>,
@@ -178,7 +178,7 @@ export async function sweepLeftovers(
   { ledger, clock }: TaskDeps,
 ): Promise<void> {
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
-  // Images for standard output are staged in the ledger's folder.
+  // The ledger's folder is included, because images for standard output are staged in it.
   for (const parent of [folder, ledger.folder]) await sweepTemporaryFiles(parent, heldTaskId, clock.now());
   sweepReservations(folder, ledger.processes);
 }
@@ -204,7 +204,7 @@ function toSavedFile(
   };
 }
 
-/** Returns the folder of the final file, because publishing needs one file system. */
+/** Returns the folder for a temporary file: the folder of the final file, because both must be on one file system. */
 function stagingFolder(destination: Destination, index: number, deps: TaskDeps): string {
   if (destination.kind === "file") return path.dirname(destination.path);
   if (destination.kind === "stdout" && index === 1) return deps.ledger.folder;

@@ -13,19 +13,24 @@ export interface SaveSpec {
   /** In the order of the images. Additional images of a stored reply are appended. */
   sources: readonly ImageSource[];
   maxImages: number;
-  /** Whether additional images of a reply are saved, after the first images of all requests. */
+  /** Whether additional images of a reply are saved too, after the first images of all requests. */
   savesFurther: boolean;
-  /** Files of an earlier run, by the index of their image. Downloaded again only if missing or changed. */
+  /**
+   * Files that an earlier run saved, by image index. An image is saved again only if its file is missing or changed.
+   */
   savedFiles: readonly (SavedFile | null)[];
-  /** Files of these images in other folders, by index. Copied if unchanged, otherwise downloaded. */
+  /** Files of the images in other folders, by image index. An unchanged file is copied instead of downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process has claimed it, otherwise null. */
   heldTaskId: string | null;
-  /** Time of the submit, for file names, so that a resumed task gets the same name. */
+  /** Time of the submit. It is used in file names, so that they stay the same if the task is resumed. */
   date: Date;
-  /** `--overwrite` keeps files newer than this (milliseconds since the epoch), which may be another process's. */
+  /**
+   * `--overwrite` keeps files modified at this time or later, because they might be another process's images. In
+   * milliseconds since the epoch.
+   */
   keepsSinceMs: number;
-  /** Whether a file that a killed process published is recognised instead of saved again. */
+  /** Whether an existing file with equal content is used, because a killed process might have published the image. */
   recovering: boolean;
 }
 
@@ -33,9 +38,9 @@ export interface SidecarFacts {
   taskId: string;
   /** Base URL of the service. */
   service: string;
-  /** Without the queries of reference images, which may be signatures. */
+  /** A sidecar omits the queries of reference images' URLs, because a query can be a signature. */
   request: GenerationRequest;
-  /** Documented cost of the task; null if the document gives none. */
+  /** Documented cost of the task; null if undocumented. */
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
@@ -44,12 +49,12 @@ export interface SidecarFacts {
 }
 
 export interface SaveResult {
-  /** One entry for each image, in their order; null for one that is not saved. */
+  /** One entry for each image, in order; null for an image that is not saved. */
   files: (SavedFile | null)[];
   warnings: string[];
   /** Indexes of requests whose stored reply has no usable image. */
   bad: { request: number; why: string }[];
-  /** Indexes of requests whose image URL has expired for good. */
+  /** Indexes of requests whose image URL has expired permanently. */
   gone: { request: number; why: string }[];
   /** Requests with more images than were saved. `count`: number of unsaved images. */
   rest: { request: number; count: number }[];

@@ -23,11 +23,11 @@ export interface Sidecar extends SidecarFacts {
   imggen: string;
   mediaType: string;
   bytes: number;
-  /** Digest of the image, in hex. The sidecar is valid only for these bytes. */
+  /** Digest of the image, in hex. The sidecar is valid only for an image with this digest. */
   sha256: string;
   width: number;
   height: number;
-  /** Seed of this image. The request has the seed of its first image. */
+  /** Seed of this image. The seed in `request` is the seed of the request's first image. */
   seed?: WholeNumber;
 }
 
@@ -36,9 +36,10 @@ function sidecarPath(image: string): string {
 }
 
 /**
- * Writes the sidecar of an image if its destination demands one. An error does not affect the saved image.
+ * Writes the sidecar of a saved image, if the user requested sidecars. An error is only a warning, because the image is
+ * saved.
  * @param temporary a name in the image's folder that no other process uses
- * @returns a warning if it was not written, otherwise null
+ * @returns a warning if the sidecar was not written, otherwise null
  */
 export async function writeSidecar(
   file: SavedFile,
@@ -56,12 +57,13 @@ export async function writeSidecar(
   const target = sidecarPath(image);
   try {
     await writeSynced(temporary, connection.maskKey(sidecarText(file, facts)), fileMode);
-    // An image of the same run may have the sidecar's name.
+    // The name is taken before a file is replaced, because the file might be an image of the same run.
     if (destination.overwrite && (await published.take(target, keepsSinceMs)))
       await retryWhileInUse(() => promises.rename(temporary, target));
     else {
       const result = await publish(temporary, target, (name) => reserveName(name, ledger.processes));
-      // A killed process may have written the same sidecar before it recorded the image.
+      // An existing sidecar of the same image is accepted, because a process that was killed later might have written
+      // it.
       if (result === "exists" && (await readSidecar(image))?.sha256 !== sha256)
         return `No sidecar was written: ${target} exists already.`;
     }
@@ -85,13 +87,15 @@ function sidecarText(
   return `${JSON.stringify(sidecar, null, 2)}\n`;
 }
 
-/** Replaces the queries of reference images' URLs with `?…`, because they may be signatures. */
+/** Replaces the queries of reference images' URLs with `?…`, because a query can be a signature. */
 function redactImageUrls({ image, ...request }: GenerationRequest): GenerationRequest {
   if (image === undefined) return request;
   return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
 }
 
-/** A larger file is not a sidecar, because prompts have at most 20,000 characters. */
+/**
+ * Maximum size of a sidecar, in bytes. A larger file is not a sidecar, because prompts have at most 20,000 characters.
+ */
 const MAX_BYTES = 1024 * 1024;
 
 /** Returns the sidecar of an image, or null. */
@@ -99,7 +103,7 @@ export async function readSidecar(image: string): Promise<Sidecar | null> {
   return parseSidecar(await readText(sidecarPath(image), MAX_BYTES).catch(() => ""));
 }
 
-/** Missing facts become null or zero, because a sidecar may come from another machine or program. */
+/** Missing facts become null, zero or empty, because another release or program might have written the sidecar. */
 function parseSidecar(text: string): Sidecar | null {
   const json = fieldsOf(jsonOrNull(text));
   if (!isRequest(json.request)) return null;
