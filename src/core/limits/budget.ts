@@ -10,18 +10,18 @@ import type { CheckedRequest } from "../../task/request.ts";
 import { BudgetExceededError } from "../errors.ts";
 import type { Cap, PricedRequest } from "./caps.ts";
 
-/** Treatment of requests without a documented cost by the limits. */
+/** Rules by which limits treat requests without a documented cost. */
 export interface CostRules {
   matrix: Matrix;
   /** Whether requests without a documented cost are allowed. */
   allowUndocumented: boolean;
 }
 
-/** Sum of documented costs, in credits, and number of requests without one. */
+/** Sum of documented costs, in credits, and number of requests whose cost is undocumented. */
 interface Costs {
   credits: number;
   undocumented: number;
-  /** Number of requests in rows of undocumented cost, not counting the first one of each row. Default: 0. */
+  /** Number of requests in rows of undocumented cost, without the first request of each row. Default: 0. */
   extraRequests?: number;
 }
 
@@ -48,8 +48,9 @@ export function checkBudget(
 }
 
 /**
- * Checks the total budget of a batch: possible charges of earlier runs, also for rows that were removed from the manifest, and
- * the requests to be submitted. @throws BudgetExceededError; nothing was sent
+ * Checks the total cost of a batch against its budget. The total cost includes the requests to be submitted and the
+ * possible charges of earlier runs, even for rows that were removed from the manifest.
+ * @throws BudgetExceededError; nothing was sent
  */
 export function checkBatchBudget(
   {
@@ -106,7 +107,7 @@ export function likelyCredits({ credits, undocumented, extraRequests = 0 }: Cost
   return credits + (undocumented + extraRequests) * highestCost(matrix);
 }
 
-/** Account of a daily limit. All generators share one account. */
+/** Account to which a daily limit applies. All generators share one account. */
 export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean): string {
   return isGenerator ? GENERATOR_KEY_ID : keyId;
 }
@@ -118,14 +119,14 @@ interface LimitDeps {
   dailyCredits: number | null;
 }
 
-/** Daily limit of an account, over all processes. Without a limit, spending is only counted. */
+/** Daily limit of an account, over all processes. If no limit is set, spending is only counted. */
 export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   const getToday = () => localDay(new Date(clock.now()));
   const getCharge = ({ task, request, credits }: PricedRequest) => {
     const keyId = spendingAccount(task.intent.service, isAtGenerator(task.intent));
     return { task: task.id, request, part: task.parts, keyId, credits: credits ?? 0 };
   };
-  /** Days on which requests were counted, because a run may last past midnight. */
+  /** Day on which each request was counted, because a run might continue after midnight. */
   const countedDays = new Map<string, string>();
   const getRequestKey = ({ task, request }: PricedRequest) => `${task.id} ${request}`;
   return {
@@ -137,7 +138,7 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
         countedDays.set(getRequestKey(priced), day);
         return null;
       } catch (error) {
-        // The limit cannot be enforced if the day's sum cannot be read.
+        // If the day's sum cannot be read, a limit cannot be enforced, so the request is refused.
         if (error instanceof ImggenError) return dailyCredits === null ? null : error;
         throw error;
       }
@@ -145,14 +146,15 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
     async giveBack(priced) {
       const day = countedDays.get(getRequestKey(priced));
       if (day === undefined) return;
-      // After an error the sum is too high, never too low.
+      // An error is ignored, because it makes the sum too high, never too low.
       await ledger.spending.withdraw(day, getCharge(priced)).catch(() => {});
     },
   };
 }
 
 /**
- * Checks all requests of a command against the daily limit. `waiting`: cost of earlier requests that are not submitted yet.
+ * Checks all requests of a command against the daily limit. `waiting`: cost of earlier requests that are not submitted
+ * yet.
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(

@@ -8,20 +8,23 @@ export interface PricedRequest {
   credits: number | null;
 }
 
-/** A limit on charges: of a run, a session, a batch or a day. */
+/** A limit on the charges of a run, a session, a batch or a day. */
 export interface Cap {
   /** Counts a request before its submit. @returns the error if the limit forbids it, otherwise null */
   take(request: PricedRequest): Promise<ImggenError | null>;
-  /** Removes a request from the count, because it was not charged. */
+  /** Removes a request that was not charged from the count. */
   giveBack(request: PricedRequest): Promise<void>;
 }
 
-/** Price of one of a task's requests, in credits; null if unknown. */
+/** Price of one request of a task, in credits; null if unknown. */
 export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
   return intent.credits === null ? null : intent.credits / intent.requests;
 }
 
-/** Counts a paid request against every cap. @returns the error if a cap forbids it; then no cap counts it */
+/**
+ * Counts a paid request against every cap.
+ * @returns the error if a cap forbids the request, which then no cap counts
+ */
 export async function takeFromCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,
@@ -38,7 +41,7 @@ export async function takeFromCaps(
   return null;
 }
 
-/** Removes a request from every cap, because it was not charged. */
+/** Removes a request that was not charged from the count of every cap. */
 export async function giveBackToCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,

@@ -14,7 +14,7 @@ export type OutageEvent = { down: true; why: string; isOfPolls?: true } | { down
 
 export interface GateDeps extends PauseDeps {
   onOutage?: ((outage: OutageEvent) => void) | undefined;
-  /** Waits between probes of a server, which retries forever. Absent for a run, which gives up. */
+  /** Waits between probes if imggen runs as a server, which retries forever. Absent for a command, which gives up. */
   waits?: OutageWaits | undefined;
 }
 
@@ -37,8 +37,9 @@ interface Outage {
 }
 
 /**
- * Decides when the requests of one run may be submitted. A 429 pauses submits and lowers their concurrency, and each success
- * raises it by one. In an outage, single probes are submitted after growing waits. Polls have a separate limit.
+ * Decides when the requests of one run are submitted. HTTP status 429 pauses submits and halves their concurrency, and
+ * each successful submit raises the concurrency by one. In an outage, single probes are submitted after growing waits.
+ * Polls have a separate limit.
  */
 export class Gate {
   readonly #deps: GateDeps;
@@ -55,7 +56,7 @@ export class Gate {
   #consecutiveLosses = 0;
   readonly #lostRequests = new Set<string>();
   #hasAnswered = false;
-  /** Start of a series of polls that did not reach the provider; null if the last poll did. */
+  /** Start of a series of polls that did not reach the provider; null if the last poll reached it. */
   #pollOutage: { sinceMs: number; wasReported: boolean } | null = null;
 
   constructor(deps: GateDeps) {
@@ -74,13 +75,13 @@ export class Gate {
     return this.#outage;
   }
 
-  /** Whether submits have ended, after a stop or in an outage that has lasted too long. */
+  /** Whether no more requests are submitted, because of an error or because an outage has lasted too long. */
   get isClosed(): boolean {
     if (this.#stopped !== null) return true;
     return this.#outage !== null && this.#probeWaitMs(this.#outage) === null;
   }
 
-  /** Whether outages never end the run, as in a server. */
+  /** Whether the run never gives up in an outage, because imggen runs as a server. */
   get keepsTrying(): boolean {
     return this.#deps.waits !== undefined;
   }
@@ -91,19 +92,19 @@ export class Gate {
     return Math.max(0, this.#submits.remainingMs, probeMs);
   }
 
-  /** Records an open job of this run. @returns a function that records its end */
+  /** Records that a job of this run has begun. @returns a function that records the job's end */
   jobBegan(): () => void {
     const job = {};
     this.#jobs.add(job);
     return () => void this.#jobs.delete(job);
   }
 
-  /** Whether a job of this run is open. If so, its end may end a 429. */
+  /** Whether a job of this run is unfinished. If so, the provider might accept new requests after the job ends. */
   get hasOpenJobs(): boolean {
     return this.#jobs.size > 0;
   }
 
-  /** Ends submits, but not polls. The first error is kept. */
+  /** Stops all further submits, but not polls. After several calls, the error of the first call is kept. */
   stop(error: ImggenError): void {
     this.#stopped ??= error;
     this.#stop.abort();
@@ -111,9 +112,10 @@ export class Gate {
   }
 
   /**
-   * Waits until a request may be submitted. Call it before an attempt is recorded, because a waiting request must not look
-   * submitted. Every pass needs a call of `leave`.
-   * @returns null if the gate gives up; the reason is in `stopped` or `outage` @throws the signal's reason
+   * Waits until a request is allowed to be submitted. It must be called before the attempt is recorded, because a
+   * waiting request must not look submitted. `leave` must be called for every pass.
+   * @returns null if the gate gives up; the reason is in `stopped` or `outage`
+   * @throws the signal's reason
    */
   async enter(signal: AbortSignal): Promise<Pass | null> {
     for (;;) {
@@ -143,8 +145,9 @@ export class Gate {
   }
 
   /**
-   * Whether a request may still be submitted. Call it right before the attempt is recorded. If it is false, release the turn
-   * and the pass, and enter again.
+   * Whether a pass is still valid. It must be checked immediately before the attempt is recorded, because a pause, an
+   * outage or a stop can begin at any time. If the pass is invalid, the caller releases the turn and the pass, and
+   * calls `enter` again.
    */
   check(pass: Pass, signal: AbortSignal): boolean {
     return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.remainingMs <= 0;
@@ -154,7 +157,7 @@ export class Gate {
     return this.#outage !== null && this.#probe !== pass;
   }
 
-  /** Releases a pass, used or unused. */
+  /** Releases a pass, whether it was used or not. */
   leave(pass: Pass): void {
     this.#passes.delete(pass);
     if (this.#probe === pass) this.#probe = null;
@@ -162,10 +165,10 @@ export class Gate {
   }
 
   /**
-   * Records the result of an attempt. Call it before the request's turn is released, so that an account's refusal stops the
-   * requests that wait for the turn.
+   * Records the result of an attempt. It must be called before the request's turn is released, so that a refused
+   * account stops the requests that are waiting for the turn.
    * @param requestKey identifies the request, because a single request that always fails is not an outage
-   * @param maxBusyMs longest pause that a run waits for; a server waits for any
+   * @param maxBusyMs maximum pause for which a command waits, in milliseconds; a server waits for any pause
    */
   report(
     pass: Pass,
@@ -174,7 +177,7 @@ export class Gate {
     requestKey: string,
     maxBusyMs: number = POLICY.submit.maxBusyMs,
   ): void {
-    // An aborted attempt shows nothing about the provider.
+    // The failure of an attempt that the user aborted is not a failure of the provider.
     const isAborted = signal.aborted && !(signal.reason instanceof TimeLimitError);
     switch (reply.outcome) {
       case "accepted":
@@ -202,7 +205,7 @@ export class Gate {
     }
   }
 
-  /** Lets the next probe skip its wait, for example after many new tasks. */
+  /** Makes the next probe skip its wait, for example because a new task has begun. */
   retry(): void {
     const outage = this.#outage;
     if (outage === null || this.#nowMs - outage.failedMs < POLICY.outage.minRetryMs[outage.kind]) return;
@@ -212,7 +215,7 @@ export class Gate {
     wake.abort();
   }
 
-  /** See `PollLimit`. Pauses and outages of submits do not delay polls. */
+  /** Polls once, as `PollLimit` allows. Pauses and outages of submits do not delay polls. */
   async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,
@@ -241,7 +244,7 @@ export class Gate {
     return this.#deps.clock.monotonicMs();
   }
 
-  /** Sleeps until `ms` are over, the run is stopped or `wake` aborts. @throws the signal's reason */
+  /** Sleeps until `ms` have passed, the run is stopped or `wake` aborts. @throws the signal's reason */
   async #sleep(ms: number, signal: AbortSignal, wake: AbortSignal = this.#stop.signal): Promise<void> {
     await this.#deps.clock
       .sleep(ms, AbortSignal.any([signal, wake, this.#stop.signal]))
@@ -292,7 +295,7 @@ export class Gate {
       this.#outage = { ...failure, beganMs: failure.failedMs, probes: 0, isDue, wake: new AbortController() };
     } else {
       if (pass === this.#probe) current.probes += 1;
-      // After one attempt that may have been charged, the longer waits for lost replies apply to the rest of the outage.
+      // After an attempt that might have been charged, the longer waits for lost replies apply until the outage ends.
       if (current.kind !== "lost" || kind !== "unsent") Object.assign(current, failure);
       Object.assign(current, { isDue, failedMs: failure.failedMs });
     }
@@ -315,7 +318,10 @@ export class Gate {
   }
 }
 
-/** Whether another attempt would fail before it is sent too, as with a rejected certificate or a full disk. */
+/**
+ * Whether another attempt would also fail before it is sent, for example because of a rejected certificate or a full
+ * disk.
+ */
 export function isPermanent({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
   return error?.type === "save_failed" || !isRetryable(cause);
 }

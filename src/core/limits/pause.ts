@@ -8,9 +8,11 @@ import { POLICY } from "./policy.ts";
 
 export interface PauseDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
-  /** Uniform in [0, 1). */
+  /** Returns a uniformly distributed number in [0, 1). */
   random: () => number;
-  /** Called when all submits or all polls are paused, with the duration in milliseconds and the reason as a sentence. */
+  /**
+   * Called when all submits or all polls are paused, with the duration in milliseconds and the reason as a sentence.
+   */
   onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
@@ -31,7 +33,9 @@ export class Pause {
     return this.#endMs - this.#deps.clock.monotonicMs();
   }
 
-  /** @param retryAfterMs null if the reply has no Retry-After; each consecutive 429 then lengthens the pause */
+  /**
+   * @param retryAfterMs null if the reply has no Retry-After. The pause then becomes longer after each consecutive 429.
+   */
   extend(retryAfterMs: number | null, why: string): void {
     this.#refusals += 1;
     const ms = backoffMs(this.#rule, this.#refusals, retryAfterMs, this.#deps.random);
@@ -39,13 +43,13 @@ export class Pause {
     this.#deps.onPause?.(ms, why);
   }
 
-  /** Call it after a reply other than 429. */
+  /** Makes the next pause a short one, because the reply was not a 429. */
   reset(): void {
     this.#refusals = 0;
   }
 }
 
-/** Limits the concurrency of polls, in order of arrival, and pauses all polls after a 429. */
+/** Limits the number of concurrent polls, which are made in order of arrival, and pauses all polls after a 429. */
 export class PollLimit {
   readonly #pause: Pause;
   readonly #clock: PauseDeps["clock"];
@@ -56,7 +60,10 @@ export class PollLimit {
     this.#clock = deps.clock;
   }
 
-  /** Polls once. Never throws. @param timeoutMs maximum pause to wait for; undefined for any */
+  /**
+   * Polls once, after any pause. Never throws.
+   * @param timeoutMs maximum pause in milliseconds; undefined for no maximum
+   */
   async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,
@@ -68,7 +75,7 @@ export class PollLimit {
         return failedPoll("the service is busy (HTTP 429)", { rateLimited: true, retryAfterMs: remainingMs });
       if (remainingMs > 0) await this.#clock.sleep(remainingMs, signal).catch(() => {});
       if (signal.aborted) return failedPoll("interrupted");
-      // Returns null if a pause or signal came during the wait for a slot: a paused poll must not occupy one.
+      // A paused poll must not occupy a slot, so the reply is null if a pause began during the wait for a slot.
       const reply = await this.#slots.run(async () =>
         signal.aborted || this.#pause.remainingMs > 0
           ? null

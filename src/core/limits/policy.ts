@@ -1,14 +1,17 @@
 import { type RetryRule, TRANSFER_POLICY } from "../../api/retry.ts";
 
 /**
- * Waits between attempts in an outage, in milliseconds. `unsent`: nothing can be sent. `lost`: replies are lost, so that each
- * attempt may be charged. `account`: the account is refused.
+ * Waits between attempts in an outage, in milliseconds. `unsent`: nothing can be sent. `lost`: replies are lost, so
+ * that each attempt might be charged. `account`: the account is refused.
  */
 export type OutageWaits = Readonly<Record<"unsent" | "lost" | "account", readonly number[]>>;
 
-/** For a submit that certainly was not sent. */
+/** Rule for a submit that was certainly not sent. */
 export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
-/** For a submit whose reply was lost, at a free provider only. */
+/**
+ * Rule for a submit to a free provider whose reply was lost. A paid request is not retried, because it might be charged
+ * twice.
+ */
 export const SUBMIT_LOST: RetryRule = { attempts: 3, baseMs: 1_000 };
 export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1_000 };
 
@@ -19,11 +22,15 @@ export const POLICY = {
     unsent: SUBMIT_NOT_SENT,
     rateLimited: SUBMIT_RATE_LIMITED,
     lost: SUBMIT_LOST,
-    /** Maximum wait for Retry-After without a limit by the user. */
+    /** Maximum wait for Retry-After, unless the timeout for the result is longer. */
     maxBusyMs: 180_000,
-    /** Wait after a signal for the reply to a submit in flight, which may contain the task id. */
+    /**
+     * Wait for the reply to a submit in flight after the user interrupts, because the reply might contain the task id.
+     */
     graceMs: 10_000,
-    /** Maximum time for which an abandoned request that may still run keeps its turn. */
+    /**
+     * Maximum time for which an abandoned request keeps its turn, because the provider might still be working on it.
+     */
     maxTurnKeepMs: 30_000,
   },
   poll: {
@@ -31,16 +38,18 @@ export const POLICY = {
     failed: { attempts: Number.POSITIVE_INFINITY, baseMs: 500 },
     rateLimited: { attempts: Number.POSITIVE_INFINITY, baseMs: 1_000 },
     maxConcurrent: 32,
-    /** Minimum timeout of a poll at the deadline. */
+    /** Minimum timeout of the last poll, which is made at the deadline. */
     minLastMs: 1_000,
-    /** Time after a submit during which the service may not find the task yet. */
+    /** Time after a submit during which the service might not find the task yet. */
     notYetKnownMs: 30_000,
-    /** A job is gone if the service has not found it for this time, and not sooner than this after its acceptance. */
+    /**
+     * A job counts as gone if it was accepted at least this long ago and the service has not found it for this long.
+     */
     goneMs: 30_000,
-    /** Time without a poll that reached the provider after which an outage is reported. */
+    /** An outage is reported if all polls have failed to reach the provider for this long. */
     outageMs: 5_000,
   },
-  /** The reference client makes 60 polls, 3 s apart (section 4.2). The largest images take longer. */
+  /** Timeouts for a result. The reference client makes 60 polls, 3 s apart (section 4.2), but 4K images take longer. */
   wait: { timeoutMs: 180_000, timeout4KMs: 600_000 },
   download: TRANSFER_POLICY.download,
   reference: TRANSFER_POLICY.reference,
@@ -49,19 +58,29 @@ export const POLICY = {
     /** An outage begins after this many lost submits in a row, of at least `minRequests` different requests. */
     lostInARow: 3,
     minRequests: 2,
-    /** A request that cannot be sent costs nothing, so the last wait is repeated until the outage has lasted `maxMs`. */
+    /**
+     * A request that cannot be sent costs nothing, so the last wait is repeated until the outage has lasted `maxMs`.
+     */
     unsentWaitsMs: [500, 1_000, 2_000, 5_000, 10_000],
-    /** Each lost submit may be charged, so no attempt follows the last wait. */
+    /** Each lost submit might be charged, so no attempt follows the last wait. */
     lostWaitsMs: [2_000, 5_000, 15_000, 30_000, 60_000],
     maxMs: 300_000,
-    /** Shorter than `maxMs`, because a provider that has never answered probably has a wrong address. */
+    /**
+     * `maxMs` for a provider that has never replied in this run. It is shorter, because the address is probably wrong.
+     */
     maxFirstMs: 5_000,
-    /** An attempt may last as long as the connect timeout, so a minimum of attempts is made in a long outage too. */
+    /**
+     * Minimum number of probes before a run gives up, because a single probe can last as long as the connect timeout.
+     */
     minProbes: 3,
-    /** Minimum time between probes, even after `retry`, because each lost one may be charged. */
+    /**
+     * Minimum time between probes, even after `retry`. It is unlimited for lost replies, because each might be charged.
+     */
     minRetryMs: { unsent: 1_000, account: 5_000, lost: Number.POSITIVE_INFINITY },
   },
-  /** A server retries forever, because no user is there to repeat a command. The last wait is repeated. */
+  /**
+   * Waits of a server, which retries forever because no user is present to repeat a command. The last wait is repeated.
+   */
   serverOutage: {
     unsent: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000],
     account: [30_000, 60_000, 120_000, 240_000, 300_000],

@@ -10,8 +10,9 @@ export type { Waiting } from "../../providers/provider.ts";
 
 export interface Turn {
   /**
-   * @param keepMs time for which the turn stays taken, because the provider may still be working (at most a day, default 0)
-   * @throws the disk's error; then the turn ends with its lease or its process
+   * @param keepMs time in milliseconds for which the turn stays taken, because the provider might still be working (at
+   * most a day, default 0)
+   * @throws the disk's error; the turn then ends when its lease expires or its process exits
    */
   release(keepMs?: number): Promise<void>;
 }
@@ -19,7 +20,7 @@ export interface Turn {
 export interface QueueLimits {
   /** Maximum number of turns at once, over all processes. */
   concurrency: number;
-  /** Maximum duration of a turn, even if its process lives, in milliseconds: at most a day. */
+  /** Maximum duration of a turn, in milliseconds, even if its process is still running. At most a day. */
   leaseMs: number;
 }
 
@@ -46,15 +47,18 @@ interface Waiter {
 const TURN_TICKET = "turn";
 const WAIT_TICKET = "wait";
 
-/** Interval of polls, in milliseconds. The folder's watcher reports turns that end; polls find dead processes and expired leases. */
+/**
+ * Interval at which the queue's folder is read, in milliseconds. A watcher of the folder reports turns that end, but
+ * dead processes and expired leases are found only by reading.
+ */
 const POLL_MS = 200;
 
-/** Time for which a stopped process keeps its position in the queue, in milliseconds. */
+/** Time after which a process loses its position in the queue if it does not renew the position, in milliseconds. */
 const WAIT_LEASE_MS = 6_000;
 
 /**
- * The queue of one provider, over all processes that share a folder. Requests of this process wait in memory, and only the
- * first has a `wait` ticket, so that each process needs one file.
+ * The queue of one provider for all processes that share a folder. Requests of this process wait in memory, and only
+ * the first request has a `wait` ticket, so that each process needs only one file.
  */
 export class Queue {
   readonly #folder: string;
@@ -62,7 +66,7 @@ export class Queue {
   readonly #processes: Processes;
   readonly #clock: QueueDeps["clock"];
   readonly #tickets: Tickets;
-  /** By `sortKey`, then by arrival. */
+  /** Sorted by `sortKey`, then by arrival. */
   readonly #waiting: Waiter[] = [];
   #position: { ticket: HeldTicket; sortKey: string; count: number; renewAtMs: number } | null = null;
   #isServing = false;
@@ -104,7 +108,7 @@ export class Queue {
     this.#wakeController.abort();
   }
 
-  /** Gives turns to the waiters of this process until all have one. */
+  /** Gives turns to the waiters of this process until no waiter remains. */
   async #serve(): Promise<void> {
     this.#isServing = true;
     let watcher: FSWatcher | null | undefined;
@@ -114,7 +118,7 @@ export class Queue {
       if (this.#waiting.length === 0) break;
       if (watcher === undefined) {
         watcher = this.#watch();
-        // A turn may have ended before the watcher started.
+        // The folder is read again at once, because a turn might have ended before the watcher started.
         this.#wake();
       }
       await this.#pause();
@@ -124,11 +128,11 @@ export class Queue {
     this.#isServing = false;
   }
 
-  /** @returns null if the folder cannot be watched, for example after too many watchers; polls then find ended turns */
+  /** @returns null if the folder cannot be watched; turns that end are then found at the interval `POLL_MS` */
   #watch(): FSWatcher | null {
     try {
       const watcher = watch(this.#folder, { persistent: false }, (_event, name) => {
-        // Positions are renewed too often to wake for each change.
+        // Changes of positions are ignored, because positions are renewed very often.
         if (name === null || name.startsWith(`${TURN_TICKET}.`)) this.#wake();
       });
       return watcher.on("error", () => watcher.close());
@@ -139,11 +143,11 @@ export class Queue {
 
   async #pause(): Promise<void> {
     await this.#clock.sleep(POLL_MS, this.#wakeController.signal).catch(() => {});
-    // Lets other work run even if the clock's sleep takes no time.
+    // Other work must get its chance to run, even if the clock's sleep takes no time.
     await new Promise(setImmediate);
   }
 
-  /** Gives turns to the waiters that are due, and reports the positions of the others. */
+  /** Gives turns to the waiters that are due, and reports their positions to all other waiters. */
   async #serveOnce(): Promise<void> {
     try {
       for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
@@ -162,7 +166,10 @@ export class Queue {
     }
   }
 
-  /** A request that begins its turn briefly has two tickets. Only the turn counts. */
+  /**
+   * Lists the positions of other processes. A request that is beginning its turn has two tickets, of which only the
+   * turn counts.
+   */
   #listOtherPositions(turns: readonly Ticket[]): Ticket[] {
     const keysInTurn = new Set(turns.map(({ sortKey }) => sortKey));
     const others = this.#tickets
@@ -183,7 +190,7 @@ export class Queue {
     );
   }
 
-  /** @returns the active turns if all are taken, otherwise null */
+  /** Begins a waiter's turn if one is free. @returns the active turns if all turns are taken, otherwise null */
   async #beginTurn(waiter: Waiter): Promise<Ticket[] | null> {
     const { leaseMs, concurrency } = this.#limits;
     try {
@@ -192,7 +199,7 @@ export class Queue {
         max: concurrency,
       });
       if (Array.isArray(turn)) return turn;
-      // The wait was aborted while the ticket was written.
+      // The turn is released if the wait was aborted while the ticket was written.
       if (!this.#waiting.includes(waiter)) turn.release();
       else this.#remove(waiter).resolve({ release: async (keepMs) => this.#release(turn, keepMs) });
       if (this.#waiting.length === 0) this.#leaveQueue();
@@ -227,7 +234,8 @@ export class Queue {
       this.#leaveQueue();
       this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
-      // An existing position may expire until the next renewal, which is better than failing the waiters.
+      // If the process has a position, the error is ignored. The position might expire before it is renewed, but the
+      // waiters do not fail.
       if (position === null) throw error;
       this.#position = { ...position, renewAtMs };
     }
@@ -237,7 +245,7 @@ export class Queue {
     try {
       this.#position?.ticket.release();
     } catch {
-      // The ticket expires.
+      // A ticket that is not released expires soon.
     }
     this.#position = null;
   }
@@ -275,7 +283,7 @@ export class Queue {
 /** Describes the holder of a turn, for example "another imggen process, pid 4711". */
 function describeHolder({ by, until }: Lease, self: ProcessIdentity, nowMs: number): string {
   const minutes = Math.max(1, Math.ceil((until - nowMs) / 60_000));
-  // Whole minutes, because every change of the text is reported.
+  // The text contains whole minutes, because every change of the text is reported.
   const timeLimit = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
   if (by === null) return `a request that was given up, ${timeLimit}`;
   if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${timeLimit}`;
