@@ -9,28 +9,31 @@ import { type CompletionInterval, isInformative, learnedSchedule } from "./learn
 /**
  * Times of the polls of a running task.
  *
- * Tasks of one model and quality take similar times, so polls belong where completions are likely. A task's age counts from
- * its acceptance. Delay is the time between a task's completion and the poll that finds it.
+ * Tasks of one model and quality take similar times, so polls are made when completions are likely. A task's age counts
+ * from its acceptance. Delay is the time between a task's completion and the poll that finds it.
  *
  * - `learned-schedule.ts` derives the rate of polls from the durations of the last 50 tasks.
  * - `fixed-schedules.ts` has the schedules that need no history.
  * - This file chooses a schedule for each task of a run, and spreads the first polls of concurrent tasks.
  *
  * Sources of the constants:
- * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen also makes at most 60 in
- *   any 180 s. Plans have 57, which leaves one at once, one at the deadline and one at the edge of the window.
- * - 1.45 times the reference client's polls reduce the mean delay to a third. More polls improve it little.
- * - The constants of the fallback were chosen with the simulation `test/bench/polling.js`. After 20 tasks of 8 or 20 s, the
- *   mean delay is 0.33 of the reference client's (1.5 s). For tasks of 45 s, it is 0.6 with 0.84 of the polls.
+ * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen also makes at most 60 polls in any
+ *   180 s. A plan has only 57 polls, because the poll at once, the poll at the deadline and one at the edge of the
+ *   window are added.
+ * - With 1.45 times as many polls as the reference client, the mean delay is a third of the reference client's. More
+ *   polls reduce the delay only a little.
+ * - The constants of the fallback were chosen with the simulation `test/bench/polling.js`. After 20 tasks of 8 or 20 s,
+ *   the mean delay is 0.33 times the reference client's (1.5 s). For tasks of 45 s, the mean delay is 0.6 times the
+ *   reference client's, with 0.84 times as many polls.
  */
 
 interface TaskHistory {
   history: CompletionInterval[];
-  /** null until it is first needed. */
+  /** null until a schedule is first needed. */
   schedule: PollingSchedule | null;
   /** Number of tasks that completed since the schedule was computed. */
   newTasks: number;
-  /** Number of tasks that began before the first poll of the task before them. */
+  /** Length of the current series of tasks, each of which began before the first poll of the previous task. */
   concurrentTasks: number;
   lastStartMs: number;
 }
@@ -38,9 +41,12 @@ interface TaskHistory {
 const MAX_HISTORY = 50;
 /** Share of new tasks in the history above which the schedule is recomputed. */
 const MAX_NEW_SHARE = 1 / 4;
-/** Maximum age at which the first poll of a task is moved. An older task was polled already, or its wait began late. */
+/**
+ * Maximum age at which a task's first poll is moved, in milliseconds. Older tasks were polled already, or their wait
+ * began late.
+ */
 const NEW_TASK_MS = 150;
-/** Any number of its multiples, modulo 1, is spread evenly. */
+/** The multiples of this number, modulo 1, are spread evenly, regardless of their number. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 
 /**
@@ -52,7 +58,7 @@ export class PollingSchedules {
   readonly #expectedMs: number | null;
   readonly #histories = new Map<string, Promise<TaskHistory>>();
 
-  /** @param taskMs duration of the service's tasks if known in advance */
+  /** @param taskMs duration of the service's tasks in milliseconds; absent if not known in advance */
   constructor(
     ledger: Pick<Ledger, "recentSimilarTasks" | "clock">,
     service: Pick<ServiceIdentity, "baseUrl">,
@@ -63,7 +69,7 @@ export class PollingSchedules {
     this.#expectedMs = taskMs ?? null;
   }
 
-  /** @param request null if the ledger does not have it */
+  /** @param request null if the ledger does not contain the request */
   async forRequest(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
@@ -78,7 +84,7 @@ export class PollingSchedules {
       : withFirstPollAt(firstPollMs(taskHistory, schedule), schedule);
   }
 
-  /** Median duration of tasks with the same model and quality, in milliseconds; null without a history. */
+  /** Median duration of tasks with the same model and quality, in milliseconds; null if there is no history. */
   async getUsualMs(request: GenerationRequest | null): Promise<number | null> {
     if (this.#expectedMs !== null) return this.#expectedMs;
     if (request === null) return null;
@@ -113,7 +119,7 @@ export class PollingSchedules {
     };
   }
 
-  /** Empty if the ledger cannot be read, because polling works without a history. */
+  /** Returns an empty history if the ledger cannot be read, because polling works without a history. */
   async #readHistory(kind: Pick<GenerationRequest, "model" | "quality">): Promise<CompletionInterval[]> {
     try {
       const records = await this.#ledger.recentSimilarTasks(kind, this.#service);
@@ -138,8 +144,9 @@ function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
 }
 
 /**
- * Age for the first poll of a concurrent task, in milliseconds. First polls are spread over half of the time to the second poll,
- * because polls at one age could all be slightly too early. Without a history they come early, so that a batch learns quickly.
+ * Age for the first poll of a concurrent task, in milliseconds. First polls are spread over half of the time to the
+ * second poll, because polls at the same age could all be slightly too early. If there is no history, first polls are
+ * made early, so that a batch learns the usual duration quickly.
  */
 function firstPollMs({ history, concurrentTasks }: TaskHistory, { nextDelayMs }: PollingSchedule): number {
   const firstMs = nextDelayMs(0);

@@ -1,7 +1,7 @@
 /** Schedule of a task's polls. */
 export interface PollingSchedule {
   /**
-   * Milliseconds until the next poll. The result depends on nothing but the time since the task's acceptance (Infinity if
+   * Milliseconds until the next poll. The result depends only on the time since the task's acceptance (Infinity if
    * unknown), so that another process can continue the wait.
    */
   nextDelayMs(elapsedMs: number): number;
@@ -12,9 +12,10 @@ const EARLY_INTERVAL_MS = 2_800;
 const LATE_INTERVAL_MS = 3_600;
 
 /**
- * For a task without a history: nearly constant intervals, the best schedule if the chance to complete does not depend on the
- * age. A little shorter at first than the reference client's (section 4.2: 3 s), and longer later: at most 58 polls in any
- * 180 s, compared with 60.
+ * Schedule for a task without a history. Its intervals are nearly constant, which is best if the chance of a completion
+ * does not depend on the task's age. At first the intervals are a little shorter than the reference client's 3 s
+ * (section 4.2), and later a little longer, so that there are at most 58 polls in any 180 s. The reference client makes
+ * 60.
  */
 export const defaultSchedule: PollingSchedule = {
   nextDelayMs: (elapsedMs) => (elapsedMs < EARLY_PHASE_MS ? EARLY_INTERVAL_MS : LATE_INTERVAL_MS),
@@ -24,8 +25,8 @@ const GRACE_MS = 500;
 const GRACE_INTERVAL_MS = 250;
 
 /**
- * For a service whose tasks are known to take `taskMs`: the first poll is made at that age, or soon after if the wait begins
- * later. Half a second later the default schedule begins.
+ * Schedule for a service whose tasks take `taskMs`. The first poll is made at this age, or soon afterwards if the wait
+ * begins later. After another half second of frequent polls, the default schedule applies.
  */
 export function expectedSchedule(taskMs: number): PollingSchedule {
   return {

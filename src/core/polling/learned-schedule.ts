@@ -1,8 +1,8 @@
 import { defaultSchedule, type PollingSchedule } from "./fixed-schedules.ts";
 
 /**
- * Interval in which a task completed, in milliseconds from its acceptance. `pendingMs`: last poll that found it running, or null.
- * `seenMs`: poll that found it completed.
+ * Interval in which a task completed, in milliseconds since its acceptance. `pendingMs`: time of the last poll that
+ * found the task running, or null. `seenMs`: time of the poll that found the task completed.
  */
 export interface CompletionInterval {
   pendingMs: number | null;
@@ -11,19 +11,21 @@ export interface CompletionInterval {
 
 /** Ages between which the rate of polls is constant, in milliseconds. */
 const EDGES = [0, ...Array.from({ length: 300 }, (_, index) => 250 * 1.03 ** index)];
-/** Longer tasks count as tasks of this age. */
+/** Maximum duration of a task in the calculation. Longer tasks count as tasks of this duration. */
 const MAX_AGE_MS = 1_800_000;
 const MIN_WIDTH_MS = 1;
 /** An interval wider than 15 s is informative only if its end is at most 1.5 times its start. */
 const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
 
-/** Weight of each task relative to the next one: half after 14 tasks. */
+/** Weight of each task relative to the next, newer task. The weight is halved after about 14 tasks. */
 const WEIGHT_DECAY = 0.95;
-/** Minimum duration of a task that the first poll found completed, as a share of its age at that poll. */
+/**
+ * Assumed minimum duration of a task that the first poll found completed, as a share of the task's age at that poll.
+ */
 const MIN_FIRST_POLL_SHARE = 1 / 3;
-/** Standard deviation of the logarithms of durations without a history. */
+/** Assumed standard deviation of the logarithms of durations, which a long history overrides. */
 const DEFAULT_SPREAD = 0.3;
-/** Share of tasks that never complete. Keeps the hazard finite. */
+/** Assumed share of tasks that never complete, which keeps the hazard finite. */
 const ENDLESS_SHARE = 0.05;
 /** Minimum weight of the fallback, and the number of tasks at which its weight is one half. */
 const [MIN_FALLBACK, HALF_FALLBACK_SIZE] = [0.08, 1.5];
@@ -31,18 +33,26 @@ const [MIN_FALLBACK, HALF_FALLBACK_SIZE] = [0.08, 1.5];
 const [EARLY_RATE, SLOWDOWN] = [0.3, 1.3];
 
 const [MIN_DELAY_MS, MAX_DELAY_MS] = [150, 15_000];
-/** Interval of the reference client (section 4.2), our maximum number of polls in this interval, and our minimum in all. */
+/**
+ * Interval of the reference client's polls (section 4.2), maximum average number of imggen's polls in this interval,
+ * and average number of polls for a task that is always allowed.
+ */
 const [REFERENCE_MS, PER_REFERENCE_POLL, MIN_POLLS] = [3_000, 1.45, 2.3];
-/** The limit is 60 polls in any 180 s. Three are left for the first poll, the deadline and the edge of the window. */
+/**
+ * Of the 60 polls that are allowed in any 180 s, 3 are reserved: for the first poll, the deadline and the window's
+ * edge.
+ */
 const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
 const BISECTIONS = 14;
 
 /**
- * Polls most often at ages at which past tasks completed. The default schedule applies without a history or a known age.
+ * Returns a schedule that polls most often at ages at which past tasks completed. If there is no history, or the age of
+ * a task is unknown, the default schedule applies.
  *
- * Polling at a rate r costs r polls per millisecond, and finds a completion 1/(2r) late. The sum is least if r is proportional
- * to the square root of the hazard, the chance that a running task completes now. Durations are assumed to be lognormal, with
- * a fallback for a service that has become slower or faster.
+ * Polling at a rate r costs r polls per millisecond, and finds a completion with a mean delay of 1/(2r). The sum of
+ * cost and delay is least if r is proportional to the square root of the hazard, which is the rate at which running
+ * tasks complete. Durations are assumed to be lognormal, with a fallback for a service that has become slower or
+ * faster.
  *
  * @param history past tasks of the same model and quality, oldest first; 50 are enough
  */
@@ -62,8 +72,8 @@ export function learnedSchedule(history: readonly CompletionInterval[]): Polling
 }
 
 /**
- * Whether an interval shows the duration of a task. A clock that was set back makes it impossible, and a task that was polled
- * much later makes it too wide.
+ * Whether an interval shows the duration of a task. The interval is impossible if the clock was set back, and too wide
+ * if the task was polled long after its completion.
  */
 export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const startMs = Math.max(0, pendingMs ?? 0);
@@ -73,7 +83,7 @@ export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolea
 
 interface Distribution {
   meanMs: number;
-  /** Share of tasks that are completed by each of EDGES. */
+  /** Share of tasks that are completed at each age in EDGES. */
   completed: readonly number[];
   fallbackShare: number;
 }
@@ -100,7 +110,9 @@ function middleLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, MIN_FIRST_POLL_SHARE * endMs)) + Math.log(endMs)) / 2;
 }
 
-/** Maximum number of polls, as a fraction, until each time in EDGES. */
+/**
+ * Returns the plan with the most polls that is allowed: the number of polls, as a fraction, until each age in EDGES.
+ */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = hazardRoots(durations);
   const planAt = (scale: number) => {
@@ -133,11 +145,11 @@ function hazardRoots({ meanMs, completed, fallbackShare }: Distribution): number
   });
 }
 
-/** Whether a plan stays within the limits on average and in any window. */
+/** Whether a plan stays within the limits for the average number of polls and for the polls in any window. */
 function isAllowed(plan: readonly number[], { meanMs, completed }: Distribution): boolean {
   const getDuePolls = (index: number) => ((plan[index] ?? 0) + (plan[index - 1] ?? 0)) / 2;
   const getShare = (index: number) => (completed[index] ?? 1) - (completed[index - 1] ?? 0);
-  // On average, half a poll passes until a completion is found.
+  // The sum begins at 0.5, because a completion is found half a poll later on average.
   const polls = plan.reduce(
     (sum, _, index) => sum + (index === 0 ? 0 : getShare(index) * getDuePolls(index)),
     0.5,
@@ -154,7 +166,8 @@ function normalShare(z: number): number {
 }
 
 /**
- * Linear interpolation at `x`, extended with the first and last slope. Swap `xs` and `ys` for the inverse of a rising function.
+ * Interpolates linearly at `x`, and extrapolates with the first and last slope. If `xs` and `ys` are swapped, the
+ * result is the inverse of a rising function.
  */
 function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let [low, high] = [0, xs.length - 1];

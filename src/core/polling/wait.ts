@@ -9,9 +9,9 @@ import { POLICY } from "../limits/policy.ts";
 import type { PollingSchedule } from "./fixed-schedules.ts";
 
 export interface WaitSettings {
-  /** Timeout for the result, in milliseconds; null: the default for the request. */
+  /** Timeout for the result, in milliseconds; null for the request's default. */
   timeoutMs: number | null;
-  /** null: the automatic schedule, which learns from the history. */
+  /** Schedule of the polls; null for the automatic schedule, which learns from the history. */
   schedule: PollingSchedule | null;
 }
 
@@ -24,21 +24,24 @@ export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest
 export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
   job: Job;
   schedule: PollingSchedule;
-  /** Timeout from now, in milliseconds. The last poll is made at its end. */
+  /** Timeout from now, in milliseconds. The last poll is made when the timeout expires. */
   timeoutMs: number;
   ageMs: number;
-  /** Whether to poll at once, for a task that may have finished long ago. */
+  /** Whether the first poll is made at once, because the task might have ended long ago. */
   pollAtOnce: boolean;
-  /** Whether an earlier wait found the job gone. If so, the first poll that does not find it ends the wait. */
+  /** Whether an earlier wait found the job gone. If so, the first poll that does not find the job ends the wait. */
   isGone?: boolean;
 }
 
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
 export type WaitResult =
-  /** `seenMs`: task age at the poll that found the end. `pendingMs`: task age at the last poll that found it running. */
+  /**
+   * Task ages: `seenMs` at the poll that found the task ended, `pendingMs` at the last poll that found the task
+   * running.
+   */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
-  /** The service refused the poll. The task itself may still complete. */
+  /** The service refused the poll. The task itself might still complete. */
   | { outcome: "refused"; error: ImggenError }
   /** The wait timed out. `lastFailure`: error of the last poll. `wasSeen`: whether any poll found the task. */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
@@ -46,10 +49,13 @@ export type WaitResult =
   | { outcome: "gone"; lastFailure: FailedPoll }
   | { outcome: "interrupted" };
 
-/** Error key for an unknown task, which is ignored shortly after the submit. */
+/**
+ * Key of the error for an unknown task. It is ignored shortly after the submit, because the service might not find the
+ * task yet.
+ */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
-/** Returns the service's message if it no longer has the job, otherwise null. The task stays open. */
+/** Returns the service's message if the service no longer has the job, otherwise null. The task stays unfinished. */
 export function goneReason(result: WaitResult): string | null {
   if (result.outcome === "gone") return result.lastFailure.why;
   return result.outcome === "refused" && result.error.key === NOT_YET_KNOWN ? result.error.message : null;
@@ -63,16 +69,19 @@ export interface ProgressDeps {
   onAhead?: (ahead: number) => void;
   /** Called with the progress of the job, from 0 to 1, if a poll returns it. */
   onShare?: (share: number) => void;
-  /** Resolves when the provider pushes the end of the task, which is then polled at once. */
+  /** Resolves when the provider reports that the job has ended, so that the task is polled at once. */
   jobEnd?: Promise<void>;
 }
 
-/** Polls until the task has ended (client rule of section 3) or the timeout. Only a permanent error ends the wait early. */
+/**
+ * Polls until the task ends (client rule of section 3) or the timeout expires. The wait ends earlier only if a
+ * permanent error occurs, the job is gone, Retry-After exceeds the remaining time, or the signal aborts.
+ */
 export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitDeps): Promise<WaitResult> {
   const { clock } = deps;
   const { job, keepsReply } = options;
   const startMs = clock.monotonicMs();
-  // If the clock was set back, the age would be negative.
+  // A negative age means that the clock was set back, so it counts as 0.
   const startAgeMs = Math.max(0, options.ageMs);
   const getAgeMs = () => startAgeMs + clock.monotonicMs() - startMs;
   const getRemainingMs = () => options.timeoutMs - (clock.monotonicMs() - startMs);
@@ -81,7 +90,9 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
   let { isGone = false } = options;
-  /** Start of a series of replies that did not find the job, on the monotonic clock; null if the last reply found it. */
+  /**
+   * Start of a series of replies that did not find the job, on the monotonic clock; null if the last reply found it.
+   */
   let missingSinceMs: number | null = null;
   const getMsUntilGone = (since: number) => {
     const { goneMs } = POLICY.poll;
@@ -96,7 +107,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const isLastPoll = delay >= getRemainingMs();
     const delayMs = Math.max(0, Math.min(delay, getRemainingMs()));
     if (!(await pauseUntil(jobEnd, delayMs, deps))) return { outcome: "interrupted" };
-    // If this poll does not show the end yet, the next polls follow the schedule.
+    // The end of the job causes only one early poll. If the task is still running, the next polls follow the schedule.
     if (hasJobEnded) jobEnd = undefined;
     const timeoutMs = Math.max(POLICY.poll.minLastMs, getRemainingMs());
     const reply = await pollOnce(taskId, { job, keepsReply, timeoutMs }, deps);
@@ -118,7 +129,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
     const timeout = { outcome: "timeout", lastFailure, wasSeen: pendingMs !== null } as const;
     if (isLastPoll) return timeout;
     delay = Math.max(options.schedule.nextDelayMs(getAgeMs()), backoffAfter(reply, failures, deps));
-    // A poll before the end of Retry-After would be refused.
+    // Retry-After is never shortened, because the provider would refuse an earlier poll.
     const intervalMs = retryAfterMs(reply);
     if (missingSinceMs !== null && intervalMs === 0) delay = Math.min(delay, getMsUntilGone(missingSinceMs));
     if (intervalMs > 0 && intervalMs > getRemainingMs()) return timeout;
@@ -137,7 +148,7 @@ function toWaitResult(reply: PollReply, ageMs: number, pendingMs: number | null)
   }
 }
 
-/** Whether a task of this age may still be unknown to the service. */
+/** Whether an error means only that the service does not find a new task yet. */
 export function isNotYetKnown({ key }: ImggenError, ageMs: number): boolean {
   return key === NOT_YET_KNOWN && ageMs < POLICY.poll.notYetKnownMs;
 }
@@ -161,7 +172,10 @@ export async function pollOnce(
   return gate.poll(() => poll(taskId, { ...options, signal }), options.timeoutMs, signal);
 }
 
-/** Result for an error that every further poll would meet too, such as a rejected certificate. */
+/**
+ * Returns the result after an error that would also occur for every further poll, such as a rejected certificate, or
+ * null.
+ */
 function permanentFailure(reply: PollReply, service: URL): WaitResult | null {
   if (reply.outcome !== "retry" || isRetryable(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
