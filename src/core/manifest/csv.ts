@@ -19,8 +19,8 @@ import { MAX_LINE_BYTES, type ManifestLine, readLines, withLineFeeds } from "./l
 import { checkValues } from "./row-values.ts";
 
 /**
- * Yields the rows and problems of a CSV file. An empty cell counts as not set, because spreadsheets omit or add empty cells at
- * the end of a row.
+ * Yields the rows and problems of a CSV file. An empty cell counts as not set, because spreadsheets omit or add empty
+ * cells at the end of a row.
  */
 export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
   const lines = readLines(bytes);
@@ -38,12 +38,12 @@ export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<Manifes
   for (const entry of readRecords(bytes, separator, skippedLines)) {
     if ("message" in entry) {
       yield entry;
-      // Without a header, the columns of all records are unknown.
+      // If the header is invalid, reading stops, because the columns of all records are unknown.
       if (columns === undefined) return;
     } else if (columns === undefined) {
       columns = entry.cells.map((cell) => findColumn(cell) ?? cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: entry.line, message };
-      // Every row would have the same problem.
+      // Reading stops, because every row would have the same problem.
       if (
         !columns.includes("prompt") &&
         (options.template === undefined || missingColumns(columns, options.template)[0])
@@ -70,8 +70,8 @@ const QUOTE_OUTSIDE =
 const TOO_LONG = "a record longer than 1 MiB (is a quote unclosed?)";
 
 /**
- * Yields records (RFC 4180) and problems in the order of their lines. After a misplaced quote, parsing continues on the next
- * line. Skips blank lines and records of empty cells.
+ * Yields records (RFC 4180) and problems in the order of their lines. After a misplaced quote, parsing continues on the
+ * next line. Blank lines and records of empty cells are skipped.
  */
 function* readRecords(
   bytes: Buffer,
@@ -121,7 +121,7 @@ class LineProblems {
     this.#lines = readLines(bytes);
   }
 
-  /** Yields the next problems up to a line. @returns the last line with a problem, or 0 */
+  /** Yields further problems, up to and including a line. @returns the last line with a problem, or 0 */
   *yieldUntil(line: number): Generator<ManifestProblem, number> {
     while (this.#number < line) {
       const { value, done } = this.#lines.next();
@@ -135,12 +135,12 @@ class LineProblems {
   }
 }
 
-/** Limits memory, because parsed records are checked afterwards. */
+/** Maximum number of records in memory, because they are checked only after they are parsed. */
 const MAX_PARSED_RECORDS = 10_000;
 
 interface ParsedRecord extends CsvRecord {
   endLine: number;
-  /** Offset of its end, in bytes. */
+  /** Offset of the record's end, in bytes. */
   end: number;
 }
 
@@ -181,7 +181,9 @@ function quoteProblem({ code, column }: QuoteError): string {
   return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? QUOTE_INSIDE : QUOTE_OUTSIDE}`;
 }
 
-/** Locates the unclosed quote of the last record by parsing that record with a closing quote. */
+/**
+ * Locates the unclosed quote in the last record. To find its cell, the record is parsed with an added closing quote.
+ */
 function findOpenQuote(record: Buffer, separator: string, linesAbove: number): ManifestProblem {
   const [closed] = parseRecords(Buffer.concat([record, Buffer.from('"')]), separator).records;
   const { cells = [""], endLine = 1 } = closed ?? {};
@@ -189,7 +191,7 @@ function findOpenQuote(record: Buffer, separator: string, linesAbove: number): M
   return { line, message: `cell ${cells.length}: unclosed quote` };
 }
 
-/** Returns the offset after the given number of line ends. */
+/** Returns the offset of the first byte after a number of line ends. */
 function lineOffset(bytes: Buffer, lines: number): number {
   let start = 0;
   for (let count = 0; count < lines; count += 1) {
@@ -290,7 +292,7 @@ function cellCountProblem(cells: number, columns: number, separator: string): st
   return `${cells} cells, but the header has ${columns}; put a cell that contains a ${name} in quotes`;
 }
 
-/** Trims all cells but the prompt. A template replaces a blank prompt. */
+/** Trims all cells except the prompt. A blank prompt counts as not set if a template can replace it. */
 function rawValues(cells: readonly string[], columns: Columns, { template }: ReadOptions): RawValues {
   const raw: RawValues = {};
   columns.map(findColumn).forEach((column, index) => {

@@ -29,13 +29,13 @@ export function repeatedColumnProblem(column: string): string {
   return `the column ${column} occurs more than once`;
 }
 
-/** A probably misspelled column. Rows must not be charged with the wrong settings. */
+/** A probably misspelled column. It is a problem, because rows must not be charged with the wrong settings. */
 export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
 }
 
-/** Finds unknown names that are close to a column and not used by a template. */
+/** Finds unknown names that are similar to a column and not used by a template. */
 export function findMisspelled(names: Iterable<string>, options: ReadOptions): MisspelledName[] {
   const usedColumns = listUsedNames(options);
   return [...names].flatMap((each) => {
@@ -54,14 +54,17 @@ function nearestColumn(name: string): ManifestColumn | undefined {
   return MANIFEST_COLUMNS.find((column) => isMisspelled(letters, column.toLowerCase()));
 }
 
-/** One letter in four may differ, or two letters may be swapped. `quantity` and `page` must not match a column. */
+/**
+ * Whether at most one letter in four differs, or two letters are swapped. `quantity` and `page` must not match a
+ * column.
+ */
 function isMisspelled(name: string, column: string): boolean {
   const edits = editDistance(name, column);
   const sortLetters = (word: string) => [...word].sort().join("");
   return edits <= Math.floor(column.length / 4) || (edits === 2 && sortLetters(name) === sortLetters(column));
 }
 
-/** Columns of a row that are not request fields, by name, as text. */
+/** Texts in the columns of a row that are not request fields, by column name. */
 export type OtherColumns = ReadonlyMap<string, string>;
 
 const NAME_IN_BRACES = /\{([^{}]*)\}/g;
@@ -72,8 +75,8 @@ export function listPlaceholders(template: string): string[] {
 
 /**
  * Fills a template such as `a {colour} fox`.
- * @param getText text for a name; undefined or blank if the row has none
- * @returns the text, or the names without a text
+ * @param getText returns the row's text for a name, undefined or blank if there is no text
+ * @returns the filled text, or the names for which there is no text
  */
 export function fillTemplate(
   template: string,
@@ -90,8 +93,8 @@ export function missingProblem(option: string, missing: readonly string[]): stri
 }
 
 /**
- * Values of a manifest's row, not yet checked against the model. Absent values get the batch's defaults. An empty list of
- * images (JSON only) overrides a default.
+ * Values of a manifest's row, not yet checked against the model. Absent values get the batch's defaults. In JSON, an
+ * empty list of images overrides a default.
  */
 export interface RowValues extends RequestInput {
   /** Path below the output folder. */
@@ -113,9 +116,9 @@ export type ManifestEntry = ManifestRow | ManifestProblem;
 export interface ReadOptions {
   /** Template for the prompt of rows without a prompt; absent if such rows are invalid. */
   template?: string | undefined;
-  /** Template of file names, which may use other columns too. */
+  /** Template of file names. It can contain other columns in braces too. */
   name?: string | undefined;
-  /** Seeds for which each row without a seed is repeated; absent for none. */
+  /** Seeds for which each row without a seed is repeated; absent if no row is repeated. */
   seeds?: RowSeeds | undefined;
 }
 
@@ -152,7 +155,7 @@ export function listUsedNames({ template = "", name = "" }: ReadOptions): Readon
 
 const MAX_QUOTED_LENGTH = 60;
 
-/** Text from a manifest, quoted for a sentence; very long text is cut. */
+/** Quotes a text from a manifest for a message. Very long text is cut. */
 export function quote(text: string): string {
   if (text.length <= MAX_QUOTED_LENGTH) return `"${text}"`;
   return `"${Array.from(text.slice(0, MAX_QUOTED_LENGTH + 1))

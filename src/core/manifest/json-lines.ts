@@ -24,7 +24,7 @@ function* readLine(line: number, text: string, options: ReadOptions): Generator<
   else yield { line, message: `not JSON (${parsed.reason}); each line must be a JSON object` };
 }
 
-/** Reads rows that a program supplies, by the rules for lines of JSON. */
+/** Reads rows that a program supplies. The rules are those for JSON lines. */
 export async function* readObjects(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   options: ReadOptions,
@@ -52,7 +52,7 @@ function* readObject(line: number, value: unknown, options: ReadOptions): Genera
     yield { line, values: checked.values, ...(others.size > 0 && { others }) };
 }
 
-/** Separates request columns from other columns, whose values become text. */
+/** Separates request columns from other columns. The values of other columns are converted to text. */
 function sortKeys(value: Record<string, unknown>) {
   const requestValues: RawValues = {};
   const others = new Map<string, string>();

@@ -2,7 +2,7 @@ import { firstInvalidByte } from "../../lib/read-file.ts";
 
 /** One line of a manifest, without its line end. */
 export interface ManifestLine {
-  /** From 1. */
+  /** Number of the line, from 1. */
   number: number;
   /** Text, with invalid UTF-8 replaced. */
   text: string;
@@ -10,7 +10,7 @@ export interface ManifestLine {
   problem: string | null;
 }
 
-/** Over ten times the longest prompt. */
+/** Maximum length of a line: more than ten times the longest prompt. */
 export const MAX_LINE_BYTES = 1024 * 1024;
 
 const LINE_FEED = 0x0a;
@@ -37,16 +37,19 @@ export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   }
 }
 
-/** Returns the bytes of the same lines, each ended by LF alone, with a space for each other carriage return. */
+/**
+ * Replaces CRLF with LF and any other carriage return with a space, so that all parts of the CSV reader count equal
+ * lines.
+ */
 export function withLineFeeds(bytes: Buffer): Buffer {
   const text = bytes.subarray(startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
   if (!text.includes(CARRIAGE_RETURN)) return text;
-  // As Latin-1 every byte is one character.
+  // The text is decoded as Latin-1, because every byte is one character in Latin-1, so no byte is lost.
   const lines = text.toString("latin1").replaceAll("\r\n", "\n").replaceAll("\r", " ");
   return Buffer.from(lines, "latin1");
 }
 
-/** Problem of a line in any format, with offsets from the start of the file. */
+/** Returns the problem of a line in any format, with offsets from the start of the file, or null. */
 function lineProblem(line: Buffer, offset: number): string | null {
   if (line.length > MAX_LINE_BYTES) return "longer than 1 MiB";
   const invalid = firstInvalidByte(line);

@@ -2,7 +2,7 @@ import path from "node:path";
 import { UsageError } from "../../lib/error-types.ts";
 import { isPipeOrDevice } from "../../lib/read-file.ts";
 
-/** `txt`: a prompt a line; `jsonl`: a JSON object a line; `csv`: a header, then records. */
+/** `txt`: one prompt per line. `jsonl`: one JSON object per line. `csv`: a header, followed by records. */
 export type ManifestFormat = "txt" | "jsonl" | "csv";
 
 const BY_EXTENSION: ReadonlyMap<string, ManifestFormat> = new Map([
@@ -17,7 +17,7 @@ export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 
-/** Names of streams: `<(…)` is `/dev/fd/63`. */
+/** Names of streams. A shell replaces `<(…)` with a name such as `/dev/fd/63`. */
 const STREAM = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/;
 
 /** Whether a manifest is standard input (`-`), a process substitution, a pipe or a device. */
@@ -38,7 +38,7 @@ export function manifestFormat(name: string, file = name): ManifestFormat | "det
   throw new UsageError(`The format of ${name} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
 }
 
-/** Detects the format by the first line that is not blank. Never CSV. */
+/** Detects the format from the first line that is not blank. CSV is never detected. */
 export function formatOfText(firstLine: string): ManifestFormat {
   return firstLine.trimStart().startsWith("{") ? "jsonl" : "txt";
 }

@@ -3,14 +3,18 @@ import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
 import { MAX_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quote } from "./entry.ts";
 
-/** Leaves room for the path of the output folder on every platform. */
+/**
+ * Maximum length of an output name, in bytes. The path of the output folder is added, and platforms limit the whole
+ * path.
+ */
 const MAX_OUTPUT_BYTES = 768;
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
 /**
- * Returns the problem of a row's `output`, or null. An accepted path is below the output folder on every platform.
+ * Returns the reason why a row's `output` is invalid, or null. A valid path is below the output folder on every
+ * platform.
  */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
@@ -36,21 +40,25 @@ function lengthProblem(steps: readonly string[]): string | null {
   return tooLong ? `a name is longer than ${MAX_NAME_BYTES} bytes` : null;
 }
 
-/** Upper case, because names are compared in upper case. */
+/** Extension of an image, in upper case because names are compared in upper case. */
 const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
- * Finds rows that would write to one file. Names are compared as on macOS and Windows, ignoring case and Unicode form. A name
- * without an extension may get any image extension.
+ * Finds rows that would write to the same file. Case and Unicode form are ignored when names are compared, as on macOS
+ * and Windows. A name without an extension conflicts with the name with any image extension, because it gets one when
+ * it is saved.
  */
 export class OutputNames {
-  /** First line of each file. A file without an extension is stored as `name.*`. */
+  /** First line that writes each file. A file without an extension is stored as `name.*`. */
   readonly #files = new Map<string, number>();
   readonly #folders = new Map<string, number>();
-  /** Files and folders with an image extension, as `name.*`. */
+  /** First line of each file or folder that has an image extension, which is stored as `name.*`. */
   readonly #typed = new Map<string, number>();
 
-  /** Adds the name of a line. @returns the problem, without adding it, if it conflicts with an earlier line */
+  /**
+   * Adds the output of a line, unless it conflicts with the output of an earlier line.
+   * @returns the problem, or null
+   */
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);
@@ -66,7 +74,7 @@ export class OutputNames {
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
 
-  /** Line whose file has or may get this path. */
+  /** Returns the line whose file has a path, or might get the path when an extension is added. */
   #fileAt(filePath: string): number | undefined {
     return this.#files.get(filePath) ?? this.#files.get(withAnyExtension(filePath));
   }
@@ -83,18 +91,18 @@ function hasNoExtension(name: string): boolean {
   return path.posix.extname(name) === "";
 }
 
-/** `a/fox.*` for `a/fox.png`; a name without an image extension is unchanged. */
+/** Returns `a/fox.*` for `a/fox.png`; a name without an image extension is unchanged. */
 function withAnyExtension(name: string): string {
   return hasNoExtension(name) ? name : name.replace(IMAGE_EXTENSION, ".*");
 }
 
-/** `a` and `a/b` for `a/b/c`. */
+/** Returns `a` and `a/b` for `a/b/c`. */
 function parentFolders(name: string): string[] {
   const steps = name.split("/").slice(0, -1);
   return steps.map((_, index) => steps.slice(0, index + 1).join("/"));
 }
 
-/** Upper case, because the two Greek small sigmas have one upper-case form. */
+/** Converts a name to upper case, because the two Greek small sigmas differ only in lower case. */
 function toComparable(name: string): string {
   return name.toLowerCase().toUpperCase().normalize("NFC");
 }

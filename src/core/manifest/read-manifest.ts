@@ -12,14 +12,14 @@ const READERS: Readonly<
   csv: readCsv,
 };
 
-/** Longer input may be endless. */
+/** Maximum size of a manifest, in bytes. The limit is needed, because a stream might be endless. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 const MAX_ROWS = 1_000_000;
 
 /**
  * Yields the rows and problems of a manifest, up to `MAX_ROWS`. Values are not checked against the models.
- * @throws only what `chunks` throws
+ * @throws only the errors that `chunks` throws
  */
 export async function* readManifest(
   chunks: AsyncIterable<Uint8Array>,
@@ -80,7 +80,9 @@ function detectFormat(bytes: Buffer): ManifestFormat {
 
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
-/** Reads one prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped. */
+/**
+ * Reads one prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped.
+ */
 function* readPrompts(bytes: Buffer): Generator<ManifestEntry> {
   for (const { number: line, text, problem } of readLines(bytes)) {
     if (problem !== null) yield { line, message: problem };

@@ -26,7 +26,7 @@ import {
 } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 
-/** Returns a row's values, not yet checked against the models, or all their problems. */
+/** Returns a row's values, or all their problems. The values are not checked against the models yet. */
 export function checkValues(
   raw: RawValues,
   others: OtherColumns,
@@ -74,7 +74,7 @@ const WHOLE_NUMBER: Reader<number> = {
   findLimit: (value) => findExceededLimit(value, MAX_IMAGES),
 };
 
-/** A number, or its digits as text. JSON rounds numbers beyond 2^53 - 1, so those must be text. */
+/** A number, or its digits as text. A number above 2^53 - 1 must be text, because JSON.parse would round it. */
 const SEED: Reader<WholeNumber> = {
   convert: (value) => parseSeed(value) ?? undefined,
   expected: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
@@ -109,7 +109,7 @@ class ValueReader {
     this.#raw = raw;
   }
 
-  /** A column's value; undefined if it is not set or not valid. */
+  /** Returns a column's value, or undefined if the value is not set or invalid. */
   read<Value>(column: ManifestColumn, { convert, expected, findLimit }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;
