@@ -41,7 +41,7 @@ const QUEUE_MS = 30_000;
 
 type WaitTools = Pick<Toolbox, "clock" | "findTask">;
 
-/** Returns the result of a job; after `waitSeconds`, the task id and the next call. @throws the job's error */
+/** Returns the result of a job, or the task id and the next call if the wait ends first. @throws the job's error */
 export async function jobAnswer(
   job: Job,
   waitSeconds: number,

@@ -18,7 +18,7 @@ export interface LineStreams {
 
 /** Requests of one line of input, and the answers so far. */
 interface Batch {
-  /** Whether the line was an array (protocol version 2025-03-26), which must be answered with one array. */
+  /** Whether the line was an array (protocol version 2025-03-26), so that the answers must be one array too. */
   isArray: boolean;
   unanswered: number;
   answers: JSONRPCMessage[];

@@ -80,7 +80,7 @@ export class Jobs {
   readonly #charged = new Map<string, string>();
 
   /**
-   * Starts a job. Its work begins after the stopped jobs with the same key have ended, because they still record tasks.
+   * Starts a job. Its work begins after stopped jobs with the same key have ended, so that their tasks are recorded.
    * @param taskId id of the task to finish, or null for a new request
    */
   start(key: string, work: Work, taskId: string | null = null): Job {
@@ -102,7 +102,7 @@ export class Jobs {
     return job;
   }
 
-  /** Returns the task of an ended job if it can be resumed or might have been charged, to any account. */
+  /** Returns the task of an ended job if the task can be resumed or might have been charged. Ignores the API key. */
   chargedTaskId(key: string): string | undefined {
     return this.#charged.get(key);
   }

@@ -74,7 +74,7 @@ interface Definition<Table extends Options, PresentName extends keyof Table>
   run(args: Arguments<Table, PresentName>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
-/** Defines a tool. The compiler checks its arguments against its options. */
+/** Defines a tool. The types of its arguments are derived from `options`. */
 export function tool<Table extends Options, Given extends keyof Table & string>({
   run,
   options,
@@ -123,7 +123,7 @@ function getDefaults(options: Options): object {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Returns all problems at once, so that a model can correct them together. */
+/** Returns all problems at once, so that a model can correct all arguments together. */
 function findProblems(args: object, options: Options, required: readonly string[]): string[] {
   const entries = Object.entries(args);
   const missingArguments = required

@@ -52,8 +52,9 @@ function isOwnedFolder(folder: string, userId: number, forbiddenMode: number): b
 }
 
 /**
- * Whether no other user can replace the folder after this check, because Node reads the cache by its path until the
- * program exits. Group-writable parents are allowed, because many systems give each user a private group.
+ * Whether no other user can replace the folder after this check. Otherwise, the cache would be unsafe, because Node
+ * reads the cache by its path until the program exits. Group-writable parents are allowed, because many systems give
+ * each user a private group.
  * @param folder absolute, links resolved
  */
 function canOnlyBeReplacedBy(userId: number, folder: string): boolean {

@@ -19,7 +19,7 @@ export const GLOBAL_OPTIONS = "Global options:";
 /** Heading of the global generator options, which only `--help --all` shows. */
 export const GENERATOR_OPTIONS = "Options of your own generator:";
 
-/** Commands that `imggen --help` describes. It lists all other commands by name only. */
+/** Commands that `imggen --help` describes. The help lists all other commands by name only. */
 const DAILY_COMMANDS = words("generate batch compare rerun resume status history show models setup");
 
 /** Options in the help of these commands without `--all`, in order. Other commands omit only advanced options. */
@@ -158,7 +158,7 @@ function optionItem({ flags, description }: Option): Item {
   return [flags, description];
 }
 
-/** Separates a command's options from the global options that the command supports, the last of which is `--help`. */
+/** Separates a command's options from the global options that the command supports. The last of these is `--help`. */
 function splitOptions(command: Command): { commandOptions: Option[]; globals: Option[] } {
   const visible = new Help().visibleOptions(command);
   if (command.parent === null) return { commandOptions: [], globals: visible };
@@ -194,9 +194,9 @@ function firstClause(description: string): string {
 }
 
 /**
- * Wraps usage and examples, which the parser does not wrap. Long examples are continued with a backslash, and the notes
- * of all examples are then placed above them. Without `--all`, the last examples are omitted if the help has too many
- * lines, but at least one example remains.
+ * Wraps usage and examples, which the parser does not wrap. A long example is continued with a backslash. If an example
+ * with a note is too long, all notes are placed above their examples. Without `--all`, the last examples are omitted if
+ * the help has too many lines, but at least one example remains.
  */
 export function fitHelp(text: string, columns: number, all: boolean): string[] {
   const lines = text.split("\n");

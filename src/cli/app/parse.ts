@@ -81,7 +81,8 @@ async function runLine(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // For `help`, the exit code of this error is `process.exitCode`, which means failure until the program ends.
+    // For `help`, the exit code of this error is `process.exitCode`, which is a failure until the program ends. Help is
+    // therefore recognized by the code of the error.
     const isHelp = HELP_CODES.has(error.code) && output !== "";
     if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");

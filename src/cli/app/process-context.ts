@@ -97,7 +97,7 @@ async function askOnTerminal(question: string, isHidden: boolean): Promise<strin
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
-/** Adds an error listener, because Node ends the process otherwise. The callback of each write also gets its error. */
+/** Adds an error listener, so that Node does not end the process. The callback of a write also receives the error. */
 function ignoreErrors(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
 }

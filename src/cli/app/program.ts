@@ -57,7 +57,7 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       onText(FIRST_STEPS);
     });
-  // Without `--all`, a command's help lists only `--generator` of the generator options.
+  // Separates `--generator` from the other generator options, because only `--generator` is in all command help.
   const { generator, ...generatorDetails } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, generatorDetails, GENERATOR_OPTIONS);

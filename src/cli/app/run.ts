@@ -6,7 +6,7 @@ import { loadColors } from "../text/colors.ts";
 import { Console } from "../text/console.ts";
 
 export async function run(argv: readonly string[], context: Context): Promise<number> {
-  // These flags are found without the parser, because they also decide how the parser's errors are reported.
+  // These flags are found without the parser, because they also apply to errors of the parser.
   const end = argv.indexOf("--");
   const flags = end === -1 ? argv : argv.slice(0, end);
   const json = flags.includes("--json");

@@ -128,7 +128,7 @@ export function exitAfterGrace(exitCode: number, { reason }: AbortSignal): void 
 
 /**
  * Ends the process. `process.exit` waits for Node's threads, which an unresponsive DNS server or network disk can block
- * forever. If a thread is busy, the process kills itself with the signal, for which shells report the same exit code.
+ * forever. If a thread is busy, the process kills itself with the signal. Shells report the same exit code.
  * @param signal the signal that interrupted the run, or null
  */
 function exitProcess(exitCode: number, signal: InterruptSignal | null): never {

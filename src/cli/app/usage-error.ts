@@ -107,8 +107,8 @@ function keyAsArgument(cause: CommanderError): UsageError {
 }
 
 /**
- * Creates the error for several prompt arguments. If an argument contains a space, each argument counts as a prompt;
- * otherwise the arguments count as the words of one unquoted prompt.
+ * Creates the error for several prompt arguments. If an argument contains a space, each argument counts as a prompt. If
+ * no argument does, the arguments count as the words of one unquoted prompt.
  */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   const [name, count] = [command.name(), command.args.length];
@@ -128,7 +128,7 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 function quotePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  // If the parser has not run, a word after an option could be the value of the option or a word of the prompt.
+  // If the parser has not run, a word after an option is not allowed, because it could be a word of the prompt.
   const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isContiguous = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isContiguous) return null;
@@ -180,7 +180,7 @@ const COMMAND_LINE_ERRORS: ReadonlySet<ErrorType> = new Set(["usage", "invalid_r
  */
 export function explainTypographic(error: unknown, words: readonly string[]): unknown {
   if (!(error instanceof ImggenError) || !COMMAND_LINE_ERRORS.has(error.type)) return error;
-  // Ignores words with a space. They were quoted with plain quotes, so typographic quotes belong to their text.
+  // Ignores a word with a space, because plain quotes enclosed it, so its typographic quotes are part of the prompt.
   const typed = words.filter((word) => !word.includes(" "));
   const [, flag = "", value = ""] = typed.map((word) => NO_BREAK_SPACE.exec(word)).find(Boolean) ?? [];
   const quotes = typed.some((word) => OPENING_QUOTE.test(word))

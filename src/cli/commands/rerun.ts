@@ -51,7 +51,7 @@ async function resolvePrompt(
   return edit ? editedPrompt(text, session) : text;
 }
 
-/** Creates the error for a request to another service, because its rerun at the configured service might be charged. */
+/** Creates the error for a request to another service. Its rerun is refused, because the rerun might be charged. */
 function otherServiceError(
   { at, kind, configured, isFree, isKnown }: OtherService,
   session: Session,

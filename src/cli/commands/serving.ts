@@ -47,7 +47,7 @@ export async function serveUntilSignal(
   return getExitCode(signal.reason);
 }
 
-/** Starts a server on the port of the flag; without a flag, on a free port. @throws UsageError if this fails */
+/** Starts a server on the port of the flag, or on any free port. @throws UsageError if the port cannot be opened */
 export async function startOnPort<Server>(
   flag: number | undefined,
   start: (port: number) => Promise<Server>,

@@ -145,7 +145,7 @@ function nothingFound({ ports, variables }: SearchResult, session: Session): str
 
 const MAX_ATTEMPTS = 3;
 
-/** Settings to keep for a new generator. `generator` is replaced, and `generatorKey` is sent only to one address. */
+/** Settings not to remove for a new generator. `generator` is replaced, and `generatorKey` is bound to an address. */
 const RETAINED_SETTINGS: ReadonlySet<SettingName> = new Set(["generator", "generatorKey"]);
 
 async function chooseDefault(

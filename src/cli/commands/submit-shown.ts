@@ -19,7 +19,7 @@ interface CommandSpec extends RequestPlan {
 /**
  * Submits one request, and shows its progress and result.
  * @returns the exit code
- * @throws the errors of `generate`, after which nothing was sent
+ * @throws the errors of `generate`. Nothing was sent in this case.
  */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;

@@ -17,7 +17,7 @@ export interface OptionNode extends ValueFields {
   short: string | null;
   commaSeparated: boolean;
   repeatable: boolean;
-  /** Default as the help shows it, or null. */
+  /** Default as in the help, or null. */
   default: string | boolean | null;
   group: string | null;
 }

@@ -25,7 +25,7 @@ export type ValueType =
 
 export interface ValueKind {
   type: ValueType;
-  /** Known values: all values of a choice or setting, but not all models and ratios, because services can add some. */
+  /** Known values. Models and ratios can be incomplete, because a service can support other models and ratios. */
   values?: readonly string[] | undefined;
 }
 

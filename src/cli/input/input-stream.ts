@@ -56,7 +56,7 @@ export async function readLine({ stdin, signal }: Input): Promise<string> {
   return text.split("\n", 1)[0]?.replace(/\r$/, "") ?? "";
 }
 
-/** Reads a secret from the terminal without echo, or from standard input if it is no terminal. @throws as `readLine` */
+/** Reads a secret from standard input; on a terminal, without echo. @throws as `readLine` */
 export async function readSecret(question: string, context: Context): Promise<string> {
   const text = context.stdin.isTTY ? await context.askHidden(question) : await readLine(context);
   context.signal.throwIfAborted();
@@ -64,8 +64,9 @@ export async function readSecret(question: string, context: Context): Promise<st
 }
 
 /**
- * Asks a yes-or-no question on the terminal. @returns true only for `y` or `yes`
- * @param isYesDefault whether Enter means yes @throws as `readLine`
+ * Asks a yes-or-no question on the terminal.
+ * @param isYesDefault whether Enter means yes
+ * @returns true only for `y`, `yes`, or an Enter that means yes @throws as `readLine`
  */
 export async function confirm(
   question: string,

@@ -9,7 +9,7 @@ type Ask = () => Promise<string | null>;
 
 type PromptContext = Pick<Context, "stdin" | "resolvePath" | "signal">;
 
-// Models support at most 20,000 characters, so the user cannot have wanted a prompt larger than this limit.
+// Models support at most 20,000 characters, so a much larger file cannot be a prompt.
 const MAX_PROMPT_BYTES = 1024 * 1024;
 
 /**
@@ -50,7 +50,7 @@ export function isInteractive(session: Session): boolean {
 
 /**
  * Lets the user write the prompt in an editor.
- * @param text initial content @throws UsageError without a terminal, or if the result is blank
+ * @param text initial content @throws UsageError if there is no terminal, or the result is blank
  */
 export async function editedPrompt(text: string, session: Session): Promise<string> {
   if (!isInteractive(session))

@@ -49,7 +49,7 @@ export async function renderReport(
   if (!isTerminal && report.files.length > 0) await console.note(prefix + savedLine(report, prefix));
 }
 
-/** Whether both streams are on the terminal, so that one line with the file and its details is enough. */
+/** Whether standard output and standard error are both terminals, so that one line with file and details is enough. */
 function isLiveTerminal({ console, context: { stdout, stderr } }: Session): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !console.quiet;
 }

@@ -39,7 +39,7 @@ export interface BatchProgress {
   credits: number;
   /** null if there is no cap and no known cost. */
   budget: number | null;
-  /** Start of the first row; null before that row. */
+  /** null until the first row starts. */
   startMs: number | null;
 }
 
@@ -93,7 +93,7 @@ export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean 
 
 function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): BatchProgress {
   const { rows, toSubmit, charged, chargedForOthers } = plan;
-  // Counts the charges of earlier runs only for a cap, because the cap includes these charges.
+  // Counts the charges of earlier runs only if there is a cap, because a cap includes earlier charges.
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,

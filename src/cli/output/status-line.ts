@@ -17,7 +17,7 @@ export interface StatusLineOptions {
   paint?: Paint;
   /**
    * Whether results are written to standard output while status lines are shown. If standard output is a pipe, as in
-   * `imggen batch … | tee log`, no status lines are shown, because results would be mixed with them.
+   * `imggen batch … | tee log`, status lines are not shown, because results would be mixed with status lines.
    */
   isBesideResults?: boolean;
 }
@@ -29,7 +29,7 @@ export async function createStatusLine(
   const { isTTY, columns } = context.stderr;
   const isMixed = isBesideResults && context.stdout.isPipe === true;
   const isForPerson = !console.quiet && !console.events;
-  // Shows no spinner on a terminal of width 0, because it would try to clear an infinite number of rows.
+  // Shows no spinner on a terminal of width 0, because the spinner would try to clear an infinite number of rows.
   const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && isForPerson;
   return isLive ? createLiveLine(console, context, paint) : { isLive: false, set() {}, stop() {} };
 }
@@ -58,7 +58,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   let isInBackground = false;
   let text: StatusText = "";
   let drawnLines: string[] = [];
-  /** Lines before the last change, because a resize can be reported after the text has changed. */
+  /** Lines before the last change of the text. They are needed, because a resize can be reported late. */
   let previousLines: string[] = [];
   let drawnColumns = columns();
   const painted = (mark: (line: string) => string) => {

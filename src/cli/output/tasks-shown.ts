@@ -73,7 +73,7 @@ export class TasksShown implements Progress {
     return this.#listsInterruptedTasks && isInterrupted(report);
   }
 
-  /** Lists the unfinished tasks as soon as a signal arrives, because some may take long to end. */
+  /** Lists the unfinished tasks as soon as a signal arrives, because some tasks can take long to end. */
   #listOnSignal(state: string): void {
     const { signal } = this.#session.context;
     const list = () => {

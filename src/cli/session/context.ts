@@ -18,7 +18,7 @@ export interface Context extends ProcessContext {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly nodeVersion: string;
-  /** Aborts at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
+  /** Aborted at the first SIGINT, SIGTERM or SIGHUP, with an InterruptedError as its reason. */
   signal: AbortSignal;
   /** Prints the last message when a second signal ends the process. */
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;

@@ -25,7 +25,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeChunk = writtenBytes > PIPE_CAPACITY_BYTES ? writeAsync : writeNow;
-      // If no write is pending, starts this write synchronously, so that it is visible before the caller continues.
+      // If no write is pending, starts the write synchronously, so that output is visible before the caller continues.
       const currentWrite =
         pendingWrite === null
           ? writeAll(fd, bytes, writeChunk)
@@ -59,8 +59,8 @@ type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
 
 /**
  * Returns a function that writes synchronously if the pipe has room, otherwise asynchronously, because a blocking write
- * would delay the handling of signals. Other systems than Linux cannot reopen a pipe as non-blocking, so that the first
- * 16 KiB block if the pipe is full.
+ * would delay the handling of signals. On systems other than Linux, a pipe cannot be reopened as non-blocking, so the
+ * first 16 KiB block if the pipe is full.
  */
 function nonBlockingWrite(fd: 1 | 2): Write {
   if (platform() !== "linux") return writeSync;
@@ -85,7 +85,7 @@ async function writeAll(fd: number, bytes: Uint8Array, writeChunk: Write): Promi
     try {
       at += await writeChunk(fd, bytes.subarray(at));
     } catch (error) {
-      // The error is EAGAIN if the pipe is full and another process has made it non-blocking.
+      // Retries after EAGAIN, which means that the pipe is full and another process has made it non-blocking.
       if (errorCode(error) !== "EAGAIN") throw error;
       await new Promise((resolve) => setTimeout(resolve, BUSY_PIPE_PAUSE_MS));
     }

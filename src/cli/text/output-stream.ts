@@ -7,7 +7,7 @@ export interface OutputStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly rows?: number;
-  /** Whether another program reads the stream, which might write what it reads to the same terminal. */
+  /** Whether the stream is a pipe to another program, such as `tee`, which might write to the same terminal. */
   readonly isPipe?: boolean;
   on?(event: "resize", listener: () => void): unknown;
   off?(event: "resize", listener: () => void): unknown;

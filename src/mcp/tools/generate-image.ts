@@ -82,7 +82,8 @@ async function reuseOrGenerate(spec: TaskSpec, call: Call, toolbox: Toolbox): Pr
   const options = { ...request, ...call };
   const earlierTask = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlierTask !== null) return earlierTask;
-  // `client.reuse` finds only tasks of the current account. A task of this session under an earlier key is reused too.
+  // Also reuses a task that this session submitted with an earlier API key, because `client.reuse` finds only tasks of
+  // the current account.
   const chargedTaskId = reuse ? jobs.chargedTaskId(key) : undefined;
   if (chargedTaskId !== undefined)
     return { ...(await resumeTask(chargedTaskId, call, toolbox)), reused: true };

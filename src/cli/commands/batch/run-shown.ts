@@ -22,7 +22,7 @@ interface Listener {
   onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
-/** Runs a batch and shows each row as it ends. @throws the errors of `batch`, after which nothing was sent */
+/** Runs a batch and shows each row as it ends. @throws the errors of `batch`. Nothing was sent in this case. */
 export async function runShown(
   { spec }: CheckedBatch,
   flags: Pick<FlagsOf<typeof SUBMIT_MANY>, "sheet" | "requestTimeoutMs" | "yes">,

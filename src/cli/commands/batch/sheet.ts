@@ -25,7 +25,7 @@ const MAX_PICTURES = 200;
 /**
  * Creates a contact sheet of all rows, labelled with the values in which they differ. Failures are only warnings,
  * because the images are already saved.
- * @returns path of the sheet, or null
+ * @returns path of the sheet; null if there are no rows, or after a failure
  */
 export async function makeSheet(
   ends: readonly RowResult[],
@@ -44,7 +44,7 @@ export async function makeSheet(
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
       if (!overwrite && !existsSync(file) && (await createAtomically(file, sheet, fileMode))) return file;
-      // If `overwrite` is false, replaces a file only if it is the sheet of an earlier run of the same rows.
+      // If `overwrite` is false, replaces a file only if it is an earlier sheet of this batch or comparison.
       if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), subject))) continue;
       await replaceAtomically(file, sheet, fileMode);
       return file;

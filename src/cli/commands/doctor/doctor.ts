@@ -85,7 +85,7 @@ async function checkTarget(session: Session): Promise<TargetCheck> {
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
   const target = checkTarget(session);
-  // Prevents an unhandled rejection of `target`. The checks report its errors.
+  // Prevents an unhandled rejection of `target`, whose error is reported by the checks.
   target.catch(() => {});
   const line = await createStatusLine(session);
   line.set("Checking");
@@ -173,7 +173,7 @@ async function showRow(
 
 function findingLines(head: string, parts: readonly string[], columns: number): string[] {
   const textColumn = head.length + 2;
-  // Adds full stops between parts, because a part that ends with a command has no full stop. Removes doubled ones.
+  // Adds full stops, because a part that ends with a command has no full stop. Doubled full stops are removed.
   const text = parts.join(". ").replace(/([.?])\. /g, "$1 ");
   if (textColumn + text.length <= columns) return [`${head.padEnd(textColumn)}${text}`];
   return termLines(head.trimEnd(), parts.map(pieces), {

@@ -67,7 +67,7 @@ interface ReadState {
   isCounting: boolean;
 }
 
-/** Reads the matching tasks lazily, newest first, because there may be very many. */
+/** Reads the matching tasks lazily, newest first, because a ledger can contain 100,000 tasks. */
 async function* readTasks(
   query: HistoryQuery & { generator: string | undefined },
   readState: ReadState,
@@ -124,7 +124,7 @@ async function summarize(
   return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
-/** Maximum number of tasks to show. @throws UsageError */
+/** Returns the maximum number of tasks to show. @throws UsageError for `--limit` with `--summary` */
 function parseLimit({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts all matching tasks, so it does not support --limit.");
