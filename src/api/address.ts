@@ -14,8 +14,8 @@ export function bareHost(hostname: string): string {
 }
 
 /**
- * Whether a host is a loopback address (also mapped into IPv6) or a name under `localhost`. Such a name may still resolve
- * to another address, which `thisMachineLookup` refuses.
+ * Whether a host is a loopback address (`::ffff:127.0.0.1` included), `localhost`, or a name under `localhost`. A name
+ * server can give the name any address, so `thisMachineLookup` refuses addresses of other machines.
  */
 export function isLoopbackHost(hostname: string): boolean {
   const host = bareHost(hostname);
@@ -24,7 +24,10 @@ export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/** Whether a host is a public address, or any name except localhost. A name may still resolve to a private address. */
+/**
+ * Whether a host is a public address, or a name that is not under `localhost`. A name can resolve to a private address,
+ * which `guardedLookup` refuses.
+ */
 export async function looksPublic(hostname: string): Promise<boolean> {
   const host = bareHost(hostname);
   return isIP(host) ? areAllPublic([{ address: host }]) : !isLoopbackHost(host);
@@ -36,8 +39,8 @@ async function areAllPublic(addresses: readonly Pick<LookupAddress, "address">[]
 }
 
 /**
- * Whether an IP address is certainly public. False for special purposes (IANA's registries), zone ids, unusual notations
- * and invalid addresses.
+ * Whether an IP address is certainly public. False for addresses in IANA's registries of special-purpose addresses, for
+ * addresses with a zone id, and for text that is not an IP address in the usual notation.
  */
 export async function isPublicAddress(text: string): Promise<boolean> {
   if (!isIP(text) || text.includes("%")) return false;
@@ -47,37 +50,37 @@ export async function isPublicAddress(text: string): Promise<boolean> {
   if (IPV4_PREFIXES.some((prefix) => address.match(ipaddr.IPv6.parse(prefix), 96))) {
     return new ipaddr.IPv4(address.toByteArray().slice(12)).range() === "unicast";
   }
-  // IANA allocates public addresses only from 2000::/3; the rest of IPv6 is reserved or unused.
+  // IANA allocates public IPv6 addresses only from 2000::/3.
   return address.match(ipaddr.IPv6.parse("2000::"), 3) && address.range() === "unicast";
 }
 
-/** Loads the address library ahead of downloads. It is not loaded at startup because that would delay a submit. */
+/** Loads the address library before downloads need it. Loading the library at startup would delay a submit. */
 export async function prepareAddressCheck(): Promise<void> {
   await import("ipaddr.js");
 }
 
 /**
- * Prefixes of IPv6 addresses that embed an IPv4 address. IPv6-only networks use the second for hosts that only have IPv4
- * (DNS64). 6to4 and Teredo are not included because no public service uses them.
+ * Prefixes of IPv6 addresses that embed an IPv4 address: IPv4-mapped addresses, and DNS64 (IPv4-only hosts in IPv6-only
+ * networks). 6to4 and Teredo are omitted, because public services do not use them.
  */
 const IPV4_PREFIXES = ["::ffff:0:0", "64:ff9b::"];
 
-/** A download from a public service led to a private address. Found as the `cause` of a TransportError. */
+/** A download from a public service led to a private address. The error is the `cause` of a TransportError. */
 export class BlockedAddressError extends Error {
   override readonly name = "BlockedAddressError";
 }
 
 /**
- * Returns a resolver for downloads that refuses private addresses, unless the service itself has one. It runs at each
- * connection, so a name cannot resolve differently after the check.
+ * Returns a resolver that refuses private addresses, unless the service has a private address too. Each connection uses
+ * the address that the resolver has checked, so that a name cannot resolve differently after the check.
  */
 export function guardedLookup(serviceHost: string): LookupFunction {
   return toLookupFunction((hostname, options) => allowedAddresses(hostname, options, serviceHost));
 }
 
 /**
- * Returns a resolver that refuses addresses of other machines: a key may use plain http: only within this machine, and a
- * name server can give a name under `localhost` any address.
+ * Returns a resolver that refuses addresses of other machines, because a name server can give a name under `localhost`
+ * any address, and a key must not leave this machine over plain http:.
  * @param lookup default: the system's resolver
  */
 export function thisMachineLookup(lookup?: LookupFunction): LookupFunction {
@@ -116,7 +119,7 @@ async function allowedAddresses(
   return addresses;
 }
 
-/** Imports Node's resolver only here, because a submit to an IP address does not need it. */
+/** Imports `node:dns` only when called, because a submit to an IP address does not need the module. */
 async function resolve(
   hostname: string,
   options: LookupOptions = {},
@@ -132,7 +135,7 @@ async function resolve(
   });
 }
 
-/** Private networks (RFC 1918, 4193), link-local (RFC 3927), and carriers or overlays such as Tailscale (RFC 6598). */
+/** Private (RFC 1918, 4193) and link-local networks (RFC 3927), and networks of carriers or Tailscale (RFC 6598). */
 const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ["10.0.0.0", 8],
@@ -145,10 +148,10 @@ for (const [network, bits] of [
 PRIVATE_NETWORKS.addSubnet("fc00::", 7, "ipv6");
 PRIVATE_NETWORKS.addSubnet("fe80::", 10, "ipv6");
 
-/** Names without a dot, or under a domain reserved for private use. */
+/** Names without a dot, and names under a domain for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:local|internal|home\.arpa|lan|localdomain)$/;
 
-/** Whether a host is this machine or in a private network, by its address or name alone (no name lookup). */
+/** Whether a host is this machine or in a private network. Checks only the text of the host, without a name lookup. */
 export function isPrivateHost(hostname: string): boolean {
   const host = bareHost(hostname);
   const version = isIP(host);

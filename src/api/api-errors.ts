@@ -2,63 +2,64 @@ import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.t
 import type { Wording } from "../lib/wording.ts";
 
 /**
- * The API key is missing, or the service or generator refuses it (`login_required`, section 5). It is thrown before a submit,
- * or after the server refused a submit or poll. `key` is null if no server was asked. Every request of the account would fail alike.
+ * The API key is missing, or the service or generator refused it (`login_required`, section 5). Other requests of the
+ * account would fail too.
  */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
 }
 
 /**
- * The balance does not cover the request (`my_credits.no_credits_description`, section 7). Thrown for a refused submit.
- * `hint` is the way to add credits, if it is known. Every request of the account would fail alike.
+ * The balance does not cover the request (`my_credits.no_credits_description`, section 7). Other requests of the
+ * account would fail too.
  */
 export class InsufficientCreditsError extends ImggenError {
   readonly type = "insufficient_credits";
 }
 
-/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). Thrown for a refused submit. */
+/** The model needs a Pro or Premium subscription (403 `SUBSCRIPTION_REQUIRED`, section 2.2). */
 class SubscriptionRequiredError extends ImggenError {
   readonly type = "subscription_required";
 }
 
 /**
- * The service or generator rejected the request as invalid (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413, 422).
- * Thrown for a refused submit; other requests may be accepted. `charged` is `no`.
+ * The service or generator rejected the request as invalid (`empty_prompt`, `prompt_too_long`, HTTP 400, 404, 413,
+ * 422). Other requests can still be accepted. For a refused submit, `charged` is `no`.
  */
 export class RejectedRequestError extends ImggenError {
   readonly type = "invalid_request";
 }
 
-/** The service or generator failed to generate the image, or refused it. The task has ended. */
+/** The service or generator failed or refused to generate the image, which ends the task. */
 export class GenerationFailedError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/** Any other refusal: an unknown error key (in `key`), a limit, an invalid reply to a poll. */
+/** Any other error of the service: an unknown error key (in `key`), a reached limit, or an invalid reply to a poll. */
 export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
 
 /**
- * The service could not be reached by a poll, or by a submit that was certainly not sent. Thrown after the last retry.
- * `cause` is the connection's error; `charged` is the state of the task.
+ * The service or generator could not be reached, and all retries failed. A submit with this error was certainly not
+ * sent. `cause` is the error of the connection.
  */
 export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** The disk has no room for the reply to a request. The request was not sent; the user must free some space first. */
+/** The disk has no room for a reply, so the user must free some space first. A submit with this error was not sent. */
 export class NoRoomError extends ImggenError {
   readonly type = "save_failed";
 }
 
 /**
- * A submit was sent, and its reply was lost or is invalid. It may have been accepted, so it is not sent again. `charged` is `unknown`; `mentionedTaskId` may lead to the image.
+ * A submit was sent, but its reply was lost or invalid. The submit is not repeated, because the service might have
+ * accepted it. `charged` is `unknown`, and `mentionedTaskId` might lead to the image.
  */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
-  /** Task id in the invalid reply, possibly that of this request. */
+  /** Task id in the invalid reply, possibly of another request; null if the reply has no task id. */
   readonly mentionedTaskId: string | null;
 
   constructor(message: Wording, facts: ErrorFacts & { mentionedTaskId?: string | null } = {}) {
@@ -69,7 +70,7 @@ export class OutcomeUnknownError extends ImggenError {
 
 type ErrorClass = new (message: string, facts: ErrorFacts) => ImggenError;
 
-/** Errors by key (section 7 of the service's document). */
+/** Error class and message by error key (section 7 of the service's document). */
 const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
   login_required: [AuthRequiredError, "The service refused the API key."],
   "image_generation.error.empty_prompt": [RejectedRequestError, "The service found the prompt empty."],
@@ -92,7 +93,7 @@ const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
   SUBSCRIPTION_REQUIRED: [SubscriptionRequiredError, "This model needs a Pro or Premium subscription."],
 };
 
-/** The error for an HTTP status without a known error key. */
+/** Error class and message by HTTP status, for a reply without a known error key. */
 const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
   400: [RejectedRequestError, "The service rejected the request (HTTP 400)."],
   401: [AuthRequiredError, "The service refused the API key (HTTP 401)."],
@@ -102,7 +103,7 @@ const BY_STATUS: Record<number, readonly [ErrorClass, string]> = {
   429: [ServiceError, "The service is busy (HTTP 429)."],
 };
 
-/** Error for a refused poll, which cannot be caused by the user's request. */
+/** Returns the error for a refused poll, never `invalid_request`, because the service had accepted the request. */
 export function refusedPoll(key: string | null, status: number, detail?: string): ImggenError {
   const error = refusedSubmit(key, status, "yes", detail);
   if (error.type !== "invalid_request") return error;
@@ -110,8 +111,8 @@ export function refusedPoll(key: string | null, status: number, detail?: string)
 }
 
 /**
- * Error for a refused submit, chosen by its error key or otherwise by the HTTP status. The message includes unknown keys.
- * @param detail the message of the service, which is appended
+ * Returns the error for a refused submit, chosen by the error key, or by the HTTP status if the key is unknown.
+ * @param detail the message of the service, which is appended to the error's message
  */
 export function refusedSubmit(
   key: string | null,
@@ -132,7 +133,7 @@ export function refusedSubmit(
   return new ServiceError(withDetail(`The service refused with ${summary}.`), facts);
 }
 
-/** A 404 without an error key does not come from the service, but from another server at the base URL. */
+/** Error for a 404 without an error key, which comes from another server at the base URL instead of the service. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not know this address (HTTP 404).", {
     charged,

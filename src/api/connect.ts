@@ -2,29 +2,29 @@ import { connect as connectTcp, isIP, type LookupFunction, type Socket } from "n
 import { bareHost, isLoopbackHost, thisMachineLookup } from "./address.ts";
 import { type Proxies, ProxyError, type ProxyInUse, proxyFor, proxyLogin } from "./proxies.ts";
 
-/** Timeouts of the steps of a connection, in milliseconds. */
+/** Timeout of each step of opening a connection. */
 const STEP_TIMEOUT_MS = 10_000;
-/** Delay before the next address of a name is tried in parallel, in milliseconds. */
+/** Tries the next address of a name in parallel if the previous address has not connected after 1 s. */
 const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** Opens a connection to the host of a URL. Rejects with the signal's reason if it aborts before that. */
+/** Opens a connection to the host of a URL. Rejects with the signal's reason if the signal aborts first. */
 export type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>;
 
 export interface ConnectOptions {
   /** Proxies from the environment; absent if every connection is direct. */
   proxies?: Proxies | undefined;
-  /** Resolves host names of direct connections, and may refuse an address. Default: the resolver of the system. */
+  /** Resolver for the host names of direct connections, which can reject an address. Default: the system's resolver. */
   lookup?: LookupFunction | undefined;
 }
 
-/** TLS sessions by host, for resumption, because each submit of a batch opens a new connection. */
+/** TLS sessions by host. Resuming a session saves time, because each submit of a batch opens a new connection. */
 const tlsSessions = new Map<string, Buffer>();
 
 /**
- * Creates a connector with Node's modules only, because undici's connector would load much more code before a submit.
- * It rejects with the error of the connection, which has the code ETIMEDOUT after 10 s.
+ * Creates a connector that uses only Node's modules, because undici's connector would load much more code before a
+ * submit. The connector rejects with the error of the connection, whose code is ETIMEDOUT if a step takes 10 s.
  */
 export function connector({ proxies, lookup }: ConnectOptions = {}): Connector {
   return async (target, signal) => {
@@ -48,19 +48,19 @@ function connectDirect(
 }
 
 /**
- * Opens a tunnel through a proxy, even to `http:` targets. No address is checked here: the proxy resolves the target, and
- * the user has chosen the proxy.
+ * Opens a tunnel through a proxy, also for an `http:` target. Addresses are not checked, because the proxy resolves the
+ * target's name, and the user has chosen the proxy.
  */
 async function connectThroughProxy(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
   const url = new URL(proxy.url);
   const socket = await connectDirect(url, undefined, signal).catch((error) => {
     throw signal.aborted ? error : new ProxyError(proxy, error);
   });
-  await askForTunnel(socket, url, target, signal);
+  await requestTunnel(socket, url, target, signal);
   return target.protocol === "https:" ? openTls(target, { socket }, signal) : socket;
 }
 
-async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
+async function requestTunnel(socket: Socket, proxy: URL, target: URL, signal: AbortSignal): Promise<void> {
   const { request } = await import("node:http");
   const host = `${target.hostname}:${connectPort(target)}`;
   const login = proxyLogin(proxy);
@@ -70,26 +70,26 @@ async function askForTunnel(socket: Socket, proxy: URL, target: URL, signal: Abo
     ...(login !== null && { "proxy-authorization": `Basic ${Buffer.from(login).toString("base64")}` }),
   };
   await step(socket, signal, (resolve, reject) => {
-    const asking = request({ method: "CONNECT", path: host, headers, createConnection: () => socket });
-    asking.once("error", reject);
-    asking.once("connect", ({ statusCode }, _socket, rest) => {
+    const tunnelRequest = request({ method: "CONNECT", path: host, headers, createConnection: () => socket });
+    tunnelRequest.once("error", reject);
+    tunnelRequest.once("connect", ({ statusCode }, _socket, rest) => {
       if (statusCode !== 200) socket.destroy(new Error(`the proxy answered HTTP ${statusCode}`));
       else {
         if (rest.length > 0) socket.unshift(rest);
         resolve();
       }
     });
-    asking.end();
+    tunnelRequest.end();
   });
 }
 
-type Way = { socket: Socket } | { host: string; port: number; lookup: LookupFunction | undefined };
+type SocketOptions = { socket: Socket } | { host: string; port: number; lookup: LookupFunction | undefined };
 
-async function openTls(target: URL, way: Way, signal: AbortSignal): Promise<Socket> {
+async function openTls(target: URL, socketOptions: SocketOptions, signal: AbortSignal): Promise<Socket> {
   const tls = await import("node:tls");
   const host = connectHost(target);
   const socket = tls.connect({
-    ...way,
+    ...socketOptions,
     // TLS server names cannot be IP addresses (RFC 6066, section 3).
     ...(isIP(host) === 0 && { servername: bareHost(host) }),
     session: tlsSessions.get(target.host),
@@ -100,8 +100,8 @@ async function openTls(target: URL, way: Way, signal: AbortSignal): Promise<Sock
 }
 
 /**
- * Removes the brackets of an IPv6 address. A dot at the end of a name stays, because with it the resolver does not try the
- * name within other domains.
+ * Removes the brackets of an IPv6 address. Keeps a final dot, because the dot prevents the resolver from adding the
+ * network's search domains to the name.
  */
 function connectHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
@@ -111,20 +111,19 @@ function connectPort({ protocol, port }: URL): number {
   return Number(port || (protocol === "https:" ? 443 : 80));
 }
 
-/** Resolves with the socket when it is open. */
 async function waitUntilOpen(
   socket: Socket,
   event: "connect" | "secureConnect",
   signal: AbortSignal,
 ): Promise<Socket> {
   socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_AFTER_MS);
-  // Never removed, because an error of an open but unused socket must not end the program.
+  // This listener is never removed, because an error event without a listener would end the program.
   socket.on("error", () => {});
   await step(socket, signal, (resolve) => void socket.once(event, resolve));
   return socket;
 }
 
-/** Runs one step of opening a connection. An error, the timeout or the signal destroys the socket and ends the step. */
+/** Runs one step of opening a connection. Destroys the socket if the step times out or the signal aborts. */
 function step(
   socket: Socket,
   signal: AbortSignal,

@@ -2,7 +2,6 @@ import { ProxyError } from "./proxies.ts";
 import { TransportError } from "./transport.ts";
 
 const UNTRUSTED = /NOT_THIS_MACHINE|CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
-/** Other errors of a TLS handshake. */
 const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
 
 const OWN_AUTHORITY =
@@ -14,7 +13,7 @@ const NOT_TLS =
 
 const OWN_FAULT = "Run it again without limits on its memory or on Node.js (ulimit -v, NODE_OPTIONS).";
 
-/** Reason for refusing an unsafe connection to a service, and the next step. */
+/** Reasons and next steps by error code, for connections that were refused as unsafe. */
 const TLS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
   CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],
@@ -25,7 +24,7 @@ const TLS: Record<string, [what: string, hint: string]> = {
     "its name resolves to another machine",
     "Plain http: is for this machine only. Use https://.",
   ],
-  ERR_SSL_WRONG_VERSION_NUMBER: ["it does not speak TLS", NOT_TLS],
+  ERR_SSL_WRONG_VERSION_NUMBER: ["it does not use TLS", NOT_TLS],
 };
 
 const PLAIN: Record<string, string> = {
@@ -41,7 +40,7 @@ const PLAIN: Record<string, string> = {
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
 };
 
-/** Describes a connection error and the next step. @param hint step for errors that have no specific one */
+/** Describes a connection error and the next step. @param hint next step for an error without a specific hint */
 export function describeConnectionError(
   error: unknown,
   service: URL,
@@ -62,9 +61,7 @@ export function describeConnectionError(
   return { message: `${what} could not be reached: ${plainText(error)}.`, hint };
 }
 
-/**
- * Whether this process has failed (missing code, no memory) and not the network, so that another attempt would fail too.
- */
+/** Whether this process caused the error (missing module, little memory), so that another attempt would fail too. */
 export function isOfThisProcess(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = innerError(each)) {
     if ([TypeError, ReferenceError, RangeError, SyntaxError].some((kind) => each instanceof kind))
@@ -75,12 +72,12 @@ export function isOfThisProcess(error: unknown): boolean {
   return false;
 }
 
-/** Whether a certificate was rejected, or plain http: would leave this machine. */
+/** Whether a certificate was rejected, or plain http: was refused because the host is another machine. */
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.test(deepestCode(error));
 }
 
-/** Describes the error of an exchange in a few words. */
+/** Describes the error of an exchange as a phrase. */
 export function connectionErrorText(error: unknown): string {
   const proxy = proxyIn(error);
   return proxy === null
@@ -88,7 +85,7 @@ export function connectionErrorText(error: unknown): string {
     : `the proxy at ${proxy} could not be reached: ${plainText(error)}`;
 }
 
-/** The proxy that could not be reached; null if it was the target. */
+/** The proxy that could not be reached; null if the error is about the target. */
 function proxyIn(error: unknown): string | null {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof ProxyError) return `${each.host} (${each.variable})`;
@@ -97,12 +94,12 @@ function proxyIn(error: unknown): string | null {
 
 function plainText(error: unknown): string {
   const code = deepestCode(error);
-  // OpenSSL's messages are lines of numbers.
+  // OpenSSL's messages are omitted, because they are mostly numbers.
   if (HANDSHAKE.test(code)) return `TLS failed (${code})`;
   return PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
-/** Code of the innermost cause that has one, because outer errors have less specific codes. */
+/** Code of the innermost cause with a code, because the codes of outer errors are less specific. */
 function deepestCode(error: unknown): string {
   let code = error instanceof TransportError && error.timedOut && !error.wasSent ? "ETIMEDOUT" : "";
   for (let each = error; each instanceof Error; each = innerError(each)) code = ownCode(each) || code;
@@ -113,7 +110,7 @@ function ownCode(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Replaces an AggregateError (all addresses of a name failed) by its first error. */
+/** Returns the cause of an error, or the first error of an AggregateError (all addresses of a name failed). */
 function innerError(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }

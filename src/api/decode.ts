@@ -3,21 +3,21 @@ import { promisify } from "node:util";
 export interface DecodeLimits {
   /** Maximum size of the result, in bytes. */
   maxBytes: number;
-  /** Whether an incomplete body is decoded as far as possible. Default: false, an error. */
+  /** Whether an incomplete body is decoded as far as possible instead of being an error. Default: false. */
   mayBeCut?: boolean;
 }
 
 const KNOWN: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br"]);
-/** First byte of gzip data. No image and no JSON begins with it. */
+/** First byte of gzip data. Images and JSON begin with other bytes. */
 const GZIP_BYTE = 0x1f;
 
-/** Whether a Content-Encoding is supported. A body with any other encoding is not decoded. */
+/** Whether `decodeBody` decodes a body with this Content-Encoding. False for an unknown encoding. */
 export function isEncoded(header: string | string[] | undefined): boolean {
   return encodingsIn(header).length > 0;
 }
 
 /**
- * A reply's body without its Content-Encoding. None is requested, but some proxies and services compress anyway.
+ * Decodes a reply's body, because some proxies and services compress replies that were requested without compression.
  * @param header Content-Encoding
  * @throws the decoder's error, with the code ERR_BUFFER_TOO_LARGE for a result of more than `maxBytes`
  */
@@ -32,7 +32,7 @@ export async function decodeBody(
   return bytes;
 }
 
-/** Encodings in the order in which they were applied; empty if one of them is unknown. */
+/** Encodings in the order in which they were applied; empty if any encoding is unknown. */
 function encodingsIn(header: string | string[] | undefined): string[] {
   const names = String(header ?? "").split(",");
   const applied = names
@@ -54,9 +54,9 @@ async function decodeOnce(
     return promisify(zlib.brotliDecompress)(bytes, { maxOutputLength, finishFlush });
   }
   const options = { maxOutputLength, finishFlush: mayBeCut ? Z_SYNC_FLUSH : Z_FINISH };
-  // `deflate` means zlib's format, but some servers send raw deflate. In zlib's the low four bits of the first byte are 8.
+  // `deflate` means the zlib format, whose first byte has 8 in its low four bits, but some servers send raw deflate.
   if (name === "deflate")
     return promisify((first & 0x0f) === 8 ? zlib.inflate : zlib.inflateRaw)(bytes, options);
-  // Some stored files have a wrong header: data that is not gzip is not decoded.
+  // Data that is not gzip is not decoded, because some servers send a wrong Content-Encoding with stored files.
   return first === GZIP_BYTE ? promisify(zlib.gunzip)(bytes, options) : bytes;
 }

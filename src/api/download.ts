@@ -11,33 +11,36 @@ import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL does not work, but a new one may. `isMissing`: the server returned 403, 404 or 410. */
+  /** This URL does not work, but a new URL for the image might. `isMissing`: the server returned 403, 404 or 410. */
   | { outcome: "gone"; why: string; isMissing?: true }
-  /** No other attempt is allowed. */
+  /** Another attempt is not allowed. */
   | { outcome: "forbidden"; why: string };
 
 export interface DownloadOptions {
   http: HttpClient;
   clock: Pick<Clock, "now" | "monotonicMs">;
-  /** Base URL of the service that returned the result URL. If it is public or https:, the result URL must be too. */
+  /**
+   * Base URL of the service that returned the result URL. A public service's result URL must be public, and an https:
+   * service's result URL must use https:.
+   */
   serviceUrl: URL;
-  /** Masks the API key in a URL, because no other host may receive it, even if a redirect contains it. */
+  /** Masks the API key in a URL, because a redirect can contain the key, and other hosts must not receive it. */
   maskKey: (text: string) => string;
-  /** Headers for the service's origin only, not sent after a redirect. Default: none. */
+  /** Headers that are sent only to the service's origin, and not after a redirect. Default: none. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Maximum time without a byte. Default 30 s. */
+  /** Maximum time without a received byte. Default: 30 s. */
   idleTimeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
 const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.download;
-/** Minimum speed, measured over each period: 1 KiB/s. */
+/** A download is too slow if fewer than `MIN_BYTES_PER_PERIOD` arrive within a period (less than 1 KiB/s). */
 const PERIOD_MS = 60_000;
 const MIN_BYTES_PER_PERIOD = 60 * 1024;
 const MAX_REDIRECTS = 5;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
-/** Downloads a result URL once, following redirects. Adds no Authorization header. Connection errors become a reply. */
+/** Downloads a result URL in one attempt, and follows redirects. Connection errors are returned, not thrown. */
 export async function download(
   url: string,
   sink: ByteSink,
@@ -77,7 +80,7 @@ export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL
   return url;
 }
 
-/** Sends one request. Returns its outcome, or the URL of a redirect. */
+/** Sends one request. Returns the outcome, or the URL to which the server redirects. */
 async function requestOnce(
   url: URL,
   originHeaders: DownloadOptions["headers"],
@@ -87,7 +90,7 @@ async function requestOnce(
 ): Promise<DownloadReply | string> {
   const speed = new SpeedCheck(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-  /** Chunks of a compressed file: some servers compress although no encoding is requested. */
+  /** Chunks of a file that the server has compressed although the request excludes compression. */
   const compressedChunks: Buffer[] = [];
   let size = 0;
   try {
@@ -144,7 +147,7 @@ async function decompress(
   }
 }
 
-/** Ends a slow or long download: one byte a second would never reach the idle timeout. Checked when bytes arrive. */
+/** Aborts a slow or long download, because a download of one byte a second would never reach the idle timeout. */
 class SpeedCheck {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #startMs: number;

@@ -2,12 +2,12 @@ import { createHash, type Hash } from "node:crypto";
 import type { DiskFile } from "../lib/disk-file.ts";
 import type { ByteSink } from "./transport.ts";
 
-// Large writes are fast. Data for the next one is collected while one runs.
+/** Amount of data to collect before a write, because a few large writes are faster than many small writes. */
 const WRITE_BYTES = 1024 * 1024;
 
 type Target = Pick<DiskFile, "writeChunks" | "sync">;
 
-/** Writes a download to an open file as it arrives, and hashes it. Unwritten data waits in memory. */
+/** Writes and hashes a download while it arrives. Data waits in memory until it is written. */
 export class FileSink implements ByteSink {
   readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
@@ -35,13 +35,13 @@ export class FileSink implements ByteSink {
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
   }
 
-  /** Discards unwritten data and waits for the current write. The file must stay open until then. */
+  /** Discards unwritten data and waits for the current write. The file must stay open until the write has ended. */
   async abandon(): Promise<void> {
     this.#takeQueue();
     await this.#writing;
   }
 
-  /** Waits until everything is written. @returns the SHA-256 of all bytes, in hex. @throws the disk's error */
+  /** Waits until all data is written and synced. @returns the SHA-256 of all bytes, in hex. @throws the disk's error */
   async finish(): Promise<string> {
     while (this.#failure === null && (this.#writing || this.#queue.length > 0)) {
       this.#startWriting();

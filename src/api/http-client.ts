@@ -14,19 +14,19 @@ import {
 } from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
-  /** Called after every exchange, for `--verbose`. The URL may contain a key: redact it before showing it. */
+  /** Called after every exchange, for `--verbose`. The URL can contain a key, so redact the URL before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
 
 interface ExchangeSummary {
   method: string;
   url: string;
-  /** The HTTP status, or the text of the error. */
+  /** HTTP status, or text of the error. */
   result: number | string;
   elapsedMs: number;
 }
 
-/** Masks keys in the URLs passed to `onExchange`, because a service may repeat a key in the path of a result. */
+/** Masks keys in the URLs passed to `onExchange`, because a service might repeat the key in the URL of a result. */
 export function withMaskedUrls(
   onExchange: HttpClientOptions["onExchange"],
   mask: (text: string) => string,
@@ -34,17 +34,17 @@ export function withMaskedUrls(
   return onExchange && (({ url, ...exchange }) => onExchange({ ...exchange, url: mask(url) }));
 }
 
-/** HTTP client without redirects and retries. */
+/** HTTP client that does not follow redirects or retry requests. */
 export class HttpClient {
   readonly #proxies: ConnectOptions["proxies"];
   readonly #connect: Connector;
   readonly #singleConnections: Sender;
-  /** For requests with a key over plain http:, which a proxy could read. */
+  /** Connections without a proxy, for requests with a key over plain http:, because a proxy could read the key. */
   readonly #directConnections: Sender;
   #shared: Promise<Sender> | undefined;
   /**
-   * Origins whose last exchange over a shared connection failed. The next one uses Node's client, which accepts an
-   * unrequested `100 Continue` before the reply; undici 7 does not.
+   * Origins whose last exchange over a shared connection failed. The next exchange with the origin uses Node's client,
+   * because undici 7 does not accept an unrequested `100 Continue` before the reply.
    */
   readonly #failedOrigins = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
@@ -88,7 +88,7 @@ export class HttpClient {
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
           if (!(error instanceof TransportError) || error.wasSent || !isOfThisProcess(error)) throw error;
-          // undici's parser is WebAssembly, which fails to load under some Node flags or with little memory.
+          // undici is not used again, because its WebAssembly fails to load with some Node flags or little memory.
           this.#shared = Promise.resolve(connections);
           return sendOver(connections);
         });
@@ -101,12 +101,12 @@ export class HttpClient {
     }
   }
 
-  /** Loads the code for polls and downloads, which takes 10 ms, before it is needed. Never throws. */
+  /** Loads the code for polls and downloads in advance, because loading takes 10 ms. Never throws. */
   async prepareShared(): Promise<void> {
     await this.#sharedConnections();
   }
 
-  /** Closes every connection, also those still being opened, so that the process can exit. */
+  /** Closes all connections, including unfinished connection attempts, so that the process can exit. */
   async close(): Promise<void> {
     await Promise.all([
       this.#singleConnections.destroy(),
@@ -118,7 +118,7 @@ export class HttpClient {
   #sharedConnections(): Promise<Sender> {
     this.#shared ??= import("./shared-connections.ts").then(
       ({ SharedConnections }) => new SharedConnections(this.#connect),
-      // The program's files are missing, as during an upgrade. Paid tasks can still be polled and saved.
+      // The module can be missing during an upgrade. Single connections replace it, so that paid tasks can be saved.
       () => this.#singleConnections,
     );
     return this.#shared;
@@ -135,14 +135,15 @@ export interface HttpReply {
 
 const MAX_REPLY_BYTES = 1024 * 1024;
 
-/** A reply exceeds the size limit. Found as the `cause` of a TransportError. */
+/** A reply exceeds the size limit. The error is the `cause` of a TransportError. */
 export class LargeReplyError extends Error {
   override readonly name = "LargeReplyError";
 }
 
 /**
- * Sends a request and reads the reply, of 1 MiB at most by default. `cut` is set if the body is incomplete.
- * @throws TransportError if no response headers arrived
+ * Sends a request and reads the reply. If the body is interrupted or too large, `cut` is the error.
+ * @param maxBytes maximum size of the body; default: 1 MiB
+ * @throws TransportError if the headers of the reply did not arrive
  */
 export async function wholeReply(
   http: HttpClient,
@@ -166,7 +167,7 @@ export async function wholeReply(
       },
     );
   } catch (error) {
-    // The part received may already contain all that is needed, such as the task id.
+    // The error is not thrown, because the received part of the body might already contain the task id.
     if (!(error instanceof TransportError) || reply.status === 0) throw error;
     reply.cut = error;
   }

@@ -16,14 +16,14 @@ export interface WrittenFile {
   sha256: string;
 }
 
-/** `why` is a phrase: "not an image: an SVG document". */
+/** `other` means a file of another type. `why` is a phrase, such as "not an image: an SVG document". */
 type ImageFile = WrittenFile & ({ outcome: "whole" } | { outcome: "other"; why: string });
 
 type BadImage = { outcome: "bad"; why: string };
 
 /**
- * `why` is a phrase. `url` is the last URL tried. `isMissing`: the server returned 403, 404 or 410. `isFinal`: a later
- * attempt would fail too, because no other URL is available.
+ * `why` is a phrase, and `url` the last URL that was tried. `isMissing`: the server returned 403, 404 or 410.
+ * `isFinal`: a later attempt would fail too, because another URL is not available.
  */
 export type ImageDownload =
   | (ImageFile & { url: string })
@@ -34,27 +34,27 @@ export interface ImageDownloadOptions extends DownloadOptions {
   clock: Pick<Clock, "now" | "monotonicMs" | "sleep">;
   signal: AbortSignal;
   retry: RetryRule;
-  /** Maximum Retry-After to wait for. */
+  /** Maximum wait before a retry. A longer Retry-After ends the download. */
   maxRetryAfterMs: number;
   random?: () => number;
   /** Permissions of the complete file. Default: 0o600, as during the download. */
   fileMode?: number;
-  /** Returns a new URL in place of one that no longer works, or null. Called at most once. */
+  /** Returns a new URL after the first has stopped working, or null if there is none. Called at most once. */
   freshUrl?: () => Promise<string | null>;
   onBytes?: (bytes: number) => void;
   onRetry?: (why: string, delayMs: number) => void;
 }
 
 /**
- * Maximum number of concurrent downloads of this process. It also limits the memory for data not yet written: 16 files
- * of 100 MiB at worst.
+ * Maximum number of concurrent downloads of this process. The number also limits the memory for unwritten data, to 16
+ * files of 100 MiB.
  */
 const MAX_DOWNLOADS = 16;
 const downloads = new Slots(MAX_DOWNLOADS);
 
 /**
- * Downloads a result image or reference image into a new file and checks it, with retries. The file is removed if the
- * download fails.
+ * Downloads a result image or reference image into a new file, with retries, and checks the image. Removes the file if
+ * the last attempt fails.
  * @throws the signal's reason, or an error of `freshUrl`
  */
 export async function downloadImageFile(
@@ -71,7 +71,7 @@ export async function downloadImageFile(
     const attempt = await downloads
       .run(() => attemptDownload(url, file, options))
       .catch((cause: unknown) => ({ outcome: "disk_error", cause }) as const);
-    // Another file type is accepted only if the same bytes arrive twice, because a proxy may send an error page once.
+    // A proxy might send an error page once, so a file of another type must arrive twice in a row to be accepted.
     const isSameFile = attempt.outcome === "other" && attempt.sha256 === nonImageSha256;
     if (attempt.outcome === "whole" || isSameFile) return { ...attempt, url };
     if (attempt.outcome === "other") removeIfPossible(file);
@@ -112,8 +112,8 @@ function attemptDownload(
 }
 
 /**
- * Writes an image into a new file and checks that it is complete. Until then only its owner can read the file. Removes the
- * file on failure, but keeps a file of another type.
+ * Writes an image into a new file, which only the owner can read until the image is checked. Removes the file if the
+ * write fails or the image is incomplete, but not if the file has another type.
  * @param write writes the bytes; returns the failure, or null
  * @throws the file system's error, or an error of `write`
  */

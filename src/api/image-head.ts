@@ -9,7 +9,7 @@ import { type ReplyHeaders, TransportError } from "./transport.ts";
 export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };
 
 export interface HeadOptions {
-  /** Sends no key. Refuses private addresses if the service is at a public address. */
+  /** Client that sends no key, and refuses private addresses if the service has a public address. */
   http: HttpClient;
   serviceUrl: URL;
   signal: AbortSignal;
@@ -17,9 +17,9 @@ export interface HeadOptions {
 
 const TIMEOUT_MS = TRANSFER_POLICY.reference.headMs;
 const MAX_REDIRECTS = 5;
-/** `image/jpg` is not registered, but many servers send it. */
+/** Accepted media types. `image/jpg` is not a registered type, but many servers send it. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
-/** Media types of servers that cannot tell the type of a file. */
+/** Media types that servers send for a file of unknown type. */
 const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
 
 /**

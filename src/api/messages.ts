@@ -3,21 +3,24 @@ import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
 import { getPool } from "./shared-connections.ts";
 
-// Loaded late, because undici's WebSocket also loads its fetch.
+// Import this file only when needed, because undici's WebSocket also loads undici's fetch.
 
-/** Maximum size of a message. Preview frames, which are messages too, are smaller. */
+/** Maximum size of a message, larger than any preview frame. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 export interface ListenOptions extends ConnectOptions {
   headers: Readonly<Record<string, string>>;
   signal: AbortSignal;
-  /** Called with each message that is a text. What it throws is lost. */
+  /** Called with each text message. Must not throw, because an exception would end the process. */
   onText: (text: string) => void;
   /** Called with each binary message. */
   onBytes?: ((bytes: Buffer) => void) | undefined;
 }
 
-/** Listens to a WebSocket until the signal, or until its other side ends it. Never throws. @param url http: or https: */
+/**
+ * Receives messages from a WebSocket until the signal aborts or the connection ends. Never throws.
+ * @param url http: or https:
+ */
 export async function listen(
   url: URL,
   { headers, signal, onText, onBytes, ...connect }: ListenOptions,
@@ -47,9 +50,9 @@ export async function listen(
       signal.addEventListener("abort", () => resolve(), { once: true });
     });
   } catch {
-    // The reason of a close is never needed.
+    // The caller does not need the reason of a failure.
   } finally {
-    // Without a closing handshake, which would delay the end.
+    // The sockets are destroyed without a closing handshake, because waiting for the handshake would delay the caller.
     for (const socket of sockets) socket.destroy();
     await dispatcher.destroy().catch(() => {});
   }

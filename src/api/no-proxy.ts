@@ -1,21 +1,21 @@
 import { BlockList, isIP } from "node:net";
 import { bareHost } from "./address.ts";
 
-/** An entry of `NO_PROXY`: hosts, and a port or null for all ports. */
+/** An entry of `NO_PROXY`. `port` is null for an entry that applies to all ports. */
 interface Entry {
   matches: (host: string) => boolean;
   port: number | null;
 }
 
 /**
- * Parsed `NO_PROXY`. Entries are separated by commas, semicolons or spaces: `*` for all hosts; a name with its subdomains
- * (`example.com`, `.example.com`, `*.example.com`) or with `*` anywhere; an address, IPv6 with or without brackets; a
- * network (`10.0.0.0/8`, `fd00::/8`). Each entry except a network may have a port.
+ * Parsed `NO_PROXY`: entries separated by commas, semicolons or spaces. An entry is `*` for all hosts, a name with its
+ * subdomains (`example.com`, `.example.com`, `*.example.com`), a name that contains `*`, an address, or a network
+ * (`10.0.0.0/8`, `fd00::/8`). Entries can end with a port, except IPv6 networks and IPv6 addresses without brackets.
  */
 export interface NoProxy {
   /** Whether a URL is reached without a proxy. */
   covers(url: URL): boolean;
-  /** Invalid entries, unchanged. */
+  /** Invalid entries, as the user wrote them. */
   unknown: string[];
 }
 
@@ -43,7 +43,7 @@ function parseEntry(text: string): Entry | null {
   return matches && { matches, port: port === undefined ? null : Number(port) };
 }
 
-/** Parses an address, a network or a name. @returns null for a network with an invalid number of bits or host */
+/** Parses an address, a network or a name. @returns null for an invalid network or name */
 function parseHost(text: string): Entry["matches"] | null {
   const [, address = text, bits] = /^(.*)\/(\d{1,3})$/.exec(text) ?? [];
   const bare = address.replace(/^\[(.*)\]$/, "$1");
@@ -51,7 +51,7 @@ function parseHost(text: string): Entry["matches"] | null {
   return bits === undefined ? parseName(text) : null;
 }
 
-/** Matches an address, or all addresses that share the given number of leading bits. */
+/** Matches one address, or all addresses whose first `bits` bits are equal. */
 function network(address: string, bits?: string): Entry["matches"] {
   const list = new BlockList();
   const family = ipFamily(address);
@@ -68,7 +68,7 @@ function parseName(text: string): Entry["matches"] | null {
   const name = text.replace(/^\*?\./, "");
   const url = `http://${name}/`;
   if (!URL.canParse(url) || !/^[^\s/:?#@\\[\]]+$/.test(name)) return null;
-  // Normalized like a host in a URL: lower case, with non-ASCII characters encoded.
+  // The URL parser converts the name to lower case and encodes non-ASCII characters, as in the URLs to match.
   const host = bareHost(new URL(url).hostname);
   const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
   const whole = new RegExp(`^(?:.*\\.)?${pattern}$`);

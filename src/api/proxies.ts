@@ -2,27 +2,27 @@ import { UsageError } from "../lib/error-types.ts";
 import { isLoopbackHost } from "./address.ts";
 import { parseNoProxy } from "./no-proxy.ts";
 
-/** Proxies from the environment; an empty string for none. */
+/** Proxies from the environment. An empty string means that the variable is not set. */
 export interface Proxies {
   /** `HTTP_PROXY` */
   http: string;
   /** `HTTPS_PROXY` */
   https: string;
-  /** `NO_PROXY`: hosts that are reached directly, see `parseNoProxy`. */
+  /** `NO_PROXY`: hosts that are reached without a proxy, in the syntax of `parseNoProxy`. */
   except: string;
   /** Names of the variables, for messages. */
   variables?: { http: string; https: string; except: string };
 }
 
-/** The proxy of a connection, and the variable that sets it. */
+/** The proxy of a connection, and the environment variable that sets the proxy. */
 export interface ProxyInUse {
   url: string;
   variable: string;
 }
 
 /**
- * A proxy could not be reached: its address is wrong, or it is down. The connector throws it with the reason as `cause`, and
- * it is among the causes of a failed exchange.
+ * A proxy could not be reached, because its address is wrong or the proxy is down. The connector throws this error with
+ * the reason as `cause`, so a failed exchange has both errors among its causes.
  */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
@@ -42,8 +42,9 @@ export class ProxyError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Proxies from the environment, lower-case names first, as usual; undefined if none is set.
- * @throws UsageError if one is not a proxy's address
+ * Reads the proxies from the environment; undefined if no proxy is set. As in other programs, a variable in lower case
+ * overrides the variable in upper case.
+ * @throws UsageError if a variable is not the address of a proxy
  */
 export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
   const http = variableName("HTTP_PROXY", env);
@@ -54,15 +55,15 @@ export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
   return { ...proxies, except: env[except] ?? "", variables: { http, https, except } };
 }
 
-/** The spelling of a variable that is used: lower case if it is set. */
+/** Returns the variable's name in lower case if that variable has a value, otherwise in upper case. */
 function variableName(variable: string, env: Environment): string {
-  const small = variable.toLowerCase();
-  return env[small] ? small : variable;
+  const lowerCaseName = variable.toLowerCase();
+  return env[lowerCaseName] ? lowerCaseName : variable;
 }
 
 /**
- * Returns the proxy for a URL, or null for a direct connection. Connections to this machine are always direct, because a
- * proxy on another machine would connect to itself.
+ * Returns the proxy for a URL, or null for a direct connection. Connections to this machine are always direct, because
+ * a proxy on another machine would connect to its own machine.
  */
 export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | null {
   const scheme = url.protocol === "https:" ? "https" : "http";
@@ -72,7 +73,7 @@ export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | n
   return { url: address, variable: proxies.variables?.[scheme] ?? `${scheme.toUpperCase()}_PROXY` };
 }
 
-/** Headers without secrets. Any other header may contain a key, for example one that the user has set. */
+/** Headers without secrets. Any other header might contain a key, because users can set headers. */
 const OPEN_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
@@ -83,22 +84,28 @@ const OPEN_HEADERS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Whether a request may use a proxy: not with a key over plain http:, because the proxy could read the key and the reply.
+ * Whether a request is allowed to use a proxy. A request with a key over plain http: is not allowed, because the proxy
+ * could read the key.
  */
 export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
   return protocol === "https:" || Object.keys(headers).every((name) => OPEN_HEADERS.has(name.toLowerCase()));
 }
 
 /**
- * User name and password in a proxy's URL, for `Proxy-Authorization`; null for none. Either may be missing. A `%` that does
- * not begin an escape sequence is kept.
+ * Returns the login in a proxy's URL as `user:password`, for `Proxy-Authorization`; null if the user name and the
+ * password are missing.
  */
 export function proxyLogin({ username, password }: URL): string | null {
-  return username === "" && password === "" ? null : `${decoded(username)}:${decoded(password)}`;
+  return username === "" && password === ""
+    ? null
+    : `${decodePercents(username)}:${decodePercents(password)}`;
 }
 
-/** Decodes percent escapes. A string that would not be UTF-8 stays unchanged. */
-function decoded(text: string): string {
+/**
+ * Decodes percent escapes, and keeps a `%` that does not begin an escape. Returns the text unchanged if the decoded
+ * bytes are not UTF-8.
+ */
+function decodePercents(text: string): string {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "%25"));
   } catch {
@@ -106,13 +113,13 @@ function decoded(text: string): string {
   }
 }
 
-/** Parses the URL of a proxy. Without a scheme it is http:, as in curl. */
+/** Parses the URL of a proxy. The default scheme is http:, as in curl. @throws UsageError */
 function proxyAddress(variable: string, env: Environment): string {
   const text = (env[variable] ?? "").trim();
   if (text === "") return "";
   const [, scheme = "http://", login = "", host = ""] =
     /^([a-z][a-z0-9+.-]*:\/\/)?(?:(.*)@)?(.*)$/is.exec(text) ?? [];
-  // A password may contain characters that are separators in a URL.
+  // Separators of URLs are escaped in the login, because a password can contain them.
   const address = `${scheme}${login && `${login.replace(/[/?#@\\[\]\s]/g, encodeURIComponent)}@`}${host}`;
   if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
   throw new UsageError(`${variable} is not the address of an http: or https: proxy.`, {

@@ -1,33 +1,33 @@
 import { BlockedAddressError } from "./address.ts";
 import { isOfThisProcess, isUntrusted } from "./connection-errors.ts";
 
-/** A retry rule of one operation. Waits are full jitter: `random(0, min(cap, base · 2^n))`. */
+/** Retry rule of an operation. The wait after failure n is random, up to `min(MAX_BACKOFF_MS, baseMs · 2^(n-1))`. */
 export interface RetryRule {
-  /** Maximum number of attempts, the first included. */
+  /** Maximum number of attempts, including the first. */
   readonly attempts: number;
-  /** Milliseconds. */
+  /** Maximum of the first wait. */
   readonly baseMs: number;
 }
 
-/** Longest wait, unless a longer one is asked for with Retry-After. */
+/** Maximum wait, unless a reply has a longer Retry-After. */
 export const MAX_BACKOFF_MS = 20_000;
 
-/** Retries and time limits of transfers, in milliseconds. `core/limits/policy.ts` has the whole retry policy. */
+/** Attempts and time limits of transfers, as part of the retry policy in `core/limits/policy.ts`. */
 export const TRANSFER_POLICY = {
-  /** Time limit for the headers of the reply. A shorter one would turn slow replies into unknown outcomes. */
+  /** Time limit for the complete exchange. A shorter limit would turn slow replies into unknown outcomes. */
   submit: { timeoutMs: 120_000 },
   poll: { timeoutMs: 15_000 },
-  /** `maxRetryAfterMs`: longest accepted Retry-After. `idleMs`: limit without a byte. `timeoutMs`: limit in all. */
+  /** `idleMs`: maximum time without a received byte. `timeoutMs`: maximum total time. */
   download: { attempts: 6, baseMs: 500, maxRetryAfterMs: 120_000, idleMs: 30_000, timeoutMs: 900_000 },
-  /** Fewer attempts, because the task has its turn at the provider, and other tasks wait for that. */
+  /** Fewer attempts than for `download`, because other tasks wait for the turn of the task that needs the image. */
   reference: { attempts: 3, baseMs: 500, maxRetryAfterMs: 20_000, idleMs: 15_000, headMs: 15_000 },
-  /** Upload of a reference image to a provider, or by the user's command. */
+  /** For the upload of a reference image to a provider, or by the user's command. */
   upload: { timeoutMs: 120_000 },
 } as const;
 
 /**
- * Wait after the `failures`-th failure in a row (1 for the first), in milliseconds. Never shorter than the Retry-After of
- * the reply.
+ * Returns the wait before the next attempt, in milliseconds, at least the Retry-After of the reply.
+ * @param failures number of failures in a row, at least 1
  */
 export function backoffMs(
   rule: RetryRule,
@@ -40,9 +40,9 @@ export function backoffMs(
 }
 
 /**
- * Whether a failed request may succeed in a moment: the one rule for submits, polls, downloads, reference images and batches.
- * Each operation decides whether it may send the request again at all: a submit that may have left is never sent again.
- * @param failure the HTTP status of the reply, or the error in its place
+ * Whether a failed request might soon succeed. All operations use this rule, but the caller must also check that a
+ * retry is safe, because a paid submit that might have been sent must not be repeated.
+ * @param failure the HTTP status of the reply, or the error if there was no reply
  */
 export function isRetryable(failure: unknown): boolean {
   if (typeof failure === "number")

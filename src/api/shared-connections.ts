@@ -4,7 +4,7 @@ import UndiciPool from "undici/lib/dispatcher/pool.js";
 import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender } from "./transport.ts";
 
-/** A pool of connections to one origin. @param signal aborts connections that are being opened */
+/** Creates a pool of connections to an origin. @param signal aborts connection attempts */
 export function getPool(
   origin: string,
   connect: Connector,
@@ -13,7 +13,7 @@ export function getPool(
 ): Pool {
   return new UndiciPool(origin, {
     ...options,
-    // The exchange has its own timers, because undici's have a resolution of a second and count differently.
+    // undici's timeouts are disabled, because `Exchange` has more precise timers.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect: ({ protocol, host }, callback) => {
@@ -26,8 +26,8 @@ export function getPool(
 }
 
 /**
- * Sends requests on shared connections, one after another. Replies are never paused: if the connection of a paused reply
- * ends, undici 7 throws from a socket's event, where it cannot be caught (nodejs/undici#5360).
+ * Sends requests on connections that are reused. Replies are never paused, because undici 7 throws an uncaught
+ * exception if the connection of a paused reply ends (nodejs/undici#5360).
  */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
@@ -35,12 +35,12 @@ export class SharedConnections implements Sender {
   readonly #connect: Connector;
 
   constructor(connect: Connector) {
-    // Every connection that is being opened adds a listener, so a large number is not a leak.
+    // Disables Node's warning of a leak, because each connection attempt adds a listener.
     setMaxListeners(0, this.#closing.signal);
     this.#connect = connect;
   }
 
-  /** For requests without a body. */
+  /** Sends a request without a body. */
   dispatch({ url, method, headers }: OutgoingRequest, exchange: Exchange): void {
     const { origin, pathname, search } = url;
     const pool = this.#pools.get(origin) ?? getPool(origin, this.#connect, this.#closing.signal);

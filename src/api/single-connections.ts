@@ -5,9 +5,9 @@ import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender, StreamedBody } from "./transport.ts";
 
 /**
- * Sends each request on a new connection, which is never used again, because a service may close a used connection at any
- * moment, even during a submit. Uses Node's HTTP client: it accepts an unrequested `100 Continue`, after which undici 7 ends
- * the connection and loses the task id, and it loads in a fifth of the time, for which the user waits.
+ * Sends each request on a new connection, because a server can close a used connection at any moment, even during a
+ * submit. Uses Node's HTTP client, because undici 7 loads more slowly, and loses the task id if an unrequested
+ * `100 Continue` arrives before the reply.
  */
 export class SingleConnections implements Sender {
   readonly #connect: Connector;
@@ -22,7 +22,7 @@ export class SingleConnections implements Sender {
   dispatch(request: OutgoingRequest, exchange: Exchange): void {
     const attempt = new AbortController();
     this.#attempts.add(attempt);
-    exchange.onGivenUp(() => attempt.abort());
+    exchange.onEarlyFailure(() => attempt.abort());
     if (this.#isDestroyed) attempt.abort(closed());
     this.#connect(request.url, attempt.signal)
       .finally(() => this.#attempts.delete(attempt))
@@ -45,7 +45,7 @@ export class SingleConnections implements Sender {
 
 const closed = () => new Error("the client was closed");
 
-/** Sends the request and calls the exchange at each step. Its end is called exactly once, as the last step. */
+/** Sends the request and calls the exchange's methods. The last call is either `onResponseEnd` or `onResponseError`. */
 function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): void {
   let outgoing: ClientRequest;
   try {
@@ -71,30 +71,30 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
     step(() => exchange.onResponseError(null, error), true);
     outgoing.destroy();
   };
-  /** Handles a failed connection. A reply that arrived before may be complete, followed by bytes that are not HTTP. */
-  const lose = (error: Error) => {
-    // Each read is handed over by the listener below.
+  /** Handles a failed connection. The reply can be complete, for example if invalid bytes follow the reply. */
+  const onConnectionError = (error: Error) => {
+    // Each read emits a `data` event, whose listener passes the chunk to the exchange.
     while (!hasEnded && reply?.read()) {}
     if (reply?.complete) end();
     abort(error);
   };
-  outgoing.on("error", lose);
+  outgoing.on("error", onConnectionError);
   outgoing.on("close", () => {
-    if (!reply?.complete) lose(new Error("the connection was cut"));
+    if (!reply?.complete) onConnectionError(new Error("the connection was cut"));
   });
   outgoing.on("response", (message) => {
     reply = message;
-    message.on("error", lose);
+    message.on("error", onConnectionError);
     message.on("data", (chunk: Buffer) => step(() => exchange.onResponseData({ abort }, chunk)));
     message.on("end", end);
     step(() => exchange.onResponseStart({ abort }, message.statusCode ?? 0, message.headers));
   });
   step(() => exchange.onRequestStart({ abort }));
-  // From here on bytes may be sent.
+  // The first byte is sent after this line.
   if (!hasEnded) write(request.body, outgoing);
 }
 
-/** Writes a body. An error of a streamed body fails the request, which is then incomplete. */
+/** Writes a body. If a streamed body throws, the request is aborted. */
 function write(body: OutgoingRequest["body"], outgoing: ClientRequest): void {
   if (!isStreamed(body)) {
     outgoing.end(body);
@@ -110,7 +110,7 @@ function isStreamed(body: OutgoingRequest["body"]): body is StreamedBody {
   return body !== null && typeof body === "object" && "chunks" in body;
 }
 
-/** Maximum size of the headers of a reply, in bytes: many times Node's default, but small. */
+/** Maximum size of the headers of a reply, 16 times Node's default. */
 const MAX_HEAD_BYTES = 256 * 1024;
 
 function requestOver(socket: Socket, { method, url, headers, body }: OutgoingRequest): ClientRequest {
@@ -120,8 +120,8 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
-    // An unusual reply must not cost the task id in it: it is the only reply on its connection, so that it
-    // cannot be confused with another, and its content is checked.
+    // Parses leniently, because an invalid reply can contain the task id. Lenient parsing is safe, because each
+    // connection has only one reply, and the content of the reply is checked.
     insecureHTTPParser: true,
     maxHeaderSize: MAX_HEAD_BYTES,
   });

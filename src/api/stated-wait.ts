@@ -1,31 +1,31 @@
 import { isJsonObject, jsonOrNull } from "../lib/json.ts";
 import type { ReplyHeaders } from "./transport.ts";
 
-/** A failed reply. `body` is absent if only its head was read. */
+/** A reply to a failed request. `body` is absent if only the headers were read. */
 interface TimedReply {
   headers: ReplyHeaders;
   body?: string | Buffer;
 }
 
-/** Maximum length of a reply that is searched, enough for every error. */
+/** Number of characters of a body that are searched, enough for every error message. */
 const MAX_BODY_LENGTH = 256 * 1024;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the time after which a failed reply allows another request, in milliseconds; null if it has none. It reads the
- * forms of all servers: `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`,
- * Google's `RetryInfo`, and words such as "try again in 20s". The longest one is returned, because a request
- * before it would be refused again.
+ * Returns the wait before the next request that a failed reply requires, in milliseconds; null if the reply contains no
+ * wait. A wait can be in `Retry-After` (seconds or a date), in `retry-after-ms`, in a field such as
+ * `{"retry_after": 20}`, in Google's `RetryInfo`, or in text such as "try again in 20s". The longest wait in the reply
+ * is returned, because an earlier request would be refused again.
  */
 export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number): number | null {
   const text = String(body).slice(0, MAX_BODY_LENGTH);
-  const inBody = [...fieldWaits(jsonOrNull(text), MAX_DEPTH), wordsWait(text)];
+  const inBody = [...fieldWaits(jsonOrNull(text), MAX_DEPTH), textWait(text)];
   const waits = [headerWait(headers, nowMs), ...inBody].filter((ms) => ms !== null);
   return waits.length === 0 ? null : Math.max(...waits);
 }
 
 function headerWait(headers: ReplyHeaders, nowMs: number): number | null {
-  // The same time as in Retry-After, unrounded.
+  // `retry-after-ms` takes precedence, because `Retry-After` is rounded to seconds.
   const exact = firstValue(headers["retry-after-ms"]);
   if (exact !== null && DECIMAL.test(exact)) return finite(Number(exact));
   const text = firstValue(headers["retry-after"]);
@@ -40,13 +40,13 @@ function firstValue(header: string | string[] | undefined): string | null {
 }
 
 function dateWait(text: string, nowMs: number): number | null {
-  // Date.parse accepts almost any text ("-1" is a year); an HTTP date begins with a weekday.
+  // An HTTP date must begin with a weekday, because `Date.parse` accepts almost any text: it parses "-1" as a year.
   if (!/^[a-z]{3,9},? /i.test(text)) return null;
   const date = Date.parse(text);
   return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
 }
 
-/** Field names in lower case without separators, and the unit of a number in them, in milliseconds. */
+/** Field names in lower case without separators, and the unit of a number in the field, in milliseconds. */
 const FIELDS: ReadonlyMap<string, number> = new Map([
   ["retryafter", 1000],
   ["retryafterseconds", 1000],
@@ -71,7 +71,7 @@ function fieldWait(field: unknown, unitMs: number): number | null {
   return DECIMAL.test(field.trim()) ? finite(Number(field) * unitMs) : durationMs(field);
 }
 
-/** Units by their first letters: `ms` before `m`. */
+/** Units by their first letters. `ms` is before `m`, because the first match is used. */
 const UNITS_MS: readonly (readonly [RegExp, number])[] = [
   [/^(?:ms|milli)/i, 1],
   [/^s/i, 1000],
@@ -82,14 +82,14 @@ const UNITS_MS: readonly (readonly [RegExp, number])[] = [
 const UNIT = "(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
 const PART = `\\d+(?:\\.\\d+)?\\s?${UNIT}(?![a-z])|\\d+(?:\\.\\d+)?${UNIT}(?=\\d)`;
 const DURATION = `(?:(?:${PART})(?:,? (?:and )?)?){1,4}`;
-/** "Try again in 20s", "retry after 26 seconds", "resets in ~9s", "wait 1m30s". */
-const WORDS = new RegExp(
+/** Matches text such as "Try again in 20s", "retry after 26 seconds", "resets in ~9s", "wait 1m30s". */
+const WAIT_TEXT = new RegExp(
   `\\b(?:try(?:ing)? again|retry(?:ing)?|resets?|wait)(?: in| after| for| at least| about| another)* ~?(${DURATION})`,
   "i",
 );
 
-function wordsWait(text: string): number | null {
-  const duration = WORDS.exec(text)?.[1];
+function textWait(text: string): number | null {
+  const duration = WAIT_TEXT.exec(text)?.[1];
   return duration === undefined ? null : durationMs(duration);
 }
 

@@ -1,10 +1,10 @@
 import { formatDuration } from "../lib/duration.ts";
 
-/** A request body produced while it is sent, to save memory. */
+/** A request body that is produced while it is sent, to save memory. */
 export interface StreamedBody {
   /** Content-Length. */
   readonly bytes: number;
-  /** If it throws, the request fails with an incomplete body. */
+  /** Yields the body. An exception aborts the request. */
   chunks(): AsyncIterable<Buffer>;
 }
 
@@ -15,21 +15,21 @@ export interface HttpRequest {
   headers?: Record<string, string>;
   /** Only for POST and PUT. */
   body?: string | Buffer | StreamedBody;
-  /** Maximum time for the whole exchange, including connecting and the body. */
+  /** Maximum time for the complete exchange, from connecting to the last byte of the body. */
   timeoutMs?: number;
-  /** Maximum time without a byte. Not combined with `timeoutMs`: one timer serves both. */
+  /** Maximum time without a received byte. If `timeoutMs` is also set, its value is used instead of `idleTimeoutMs`. */
   idleTimeoutMs?: number;
   signal?: AbortSignal | undefined;
   /** Called just before the first byte is sent. */
   onSent?: (() => void) | undefined;
 }
 
-/** Receives the bytes of a file. It may keep the chunks. */
+/** Receives the bytes of a file. The chunks are not reused, so `write` is allowed to store them. */
 export interface ByteSink {
   write(chunk: Buffer): void;
 }
 
-/** Receives a reply as it arrives. It may keep the chunks. An exception aborts the exchange. */
+/** Receives a reply while it arrives. Is allowed to store the chunks. An exception aborts the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer): void;
@@ -38,9 +38,8 @@ export interface ReplyReceiver {
 export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
 /**
- * An exchange that did not complete. Thrown by the HTTP client and by a probe; elsewhere it is a `cause`.
- * `wasSent` is false only if it is certain that not one byte of the request left: the connection failed, or the request
- * was aborted before its headers were written.
+ * An exchange did not complete. `wasSent` is false only if it is certain that not one byte of the request was sent,
+ * because the connection failed, or the request was aborted before its headers were written.
  */
 export class TransportError extends Error {
   override readonly name = "TransportError";
@@ -62,7 +61,7 @@ export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
 /** Sends requests and calls the methods of each request's `Exchange`. */
 export interface Sender {
   dispatch(request: OutgoingRequest, exchange: Exchange): void;
-  /** Closes every connection, also those still being opened. */
+  /** Closes all connections, including unfinished connection attempts. */
   destroy(): Promise<void>;
 }
 
@@ -70,7 +69,7 @@ interface Control {
   abort(error: Error): void;
 }
 
-/** A running request and its state, including whether it was sent. A `Sender` calls it as undici calls its handlers. */
+/** A running request and its state. A `Sender` calls the methods in the same way as undici calls a dispatch handler. */
 export class Exchange {
   #request: HttpRequest;
   #receiver: ReplyReceiver;
@@ -80,7 +79,7 @@ export class Exchange {
   #failure: TransportError | null = null;
   #timer: NodeJS.Timeout | undefined;
   #wasSent = false;
-  #onGivenUp = () => {};
+  #onEarlyFailure = () => {};
 
   constructor(
     request: HttpRequest,
@@ -98,13 +97,13 @@ export class Exchange {
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
 
-  /** Sets the callback for an exchange that ends before its connection is open. It can stop connecting. */
-  onGivenUp(callback: () => void): void {
-    this.#onGivenUp = callback;
+  /** Sets a function that stops the connection attempt, for an exchange that fails before its connection is open. */
+  onEarlyFailure(callback: () => void): void {
+    this.#onEarlyFailure = callback;
     if (this.#failure) callback();
   }
 
-  /** Called before the headers are written: the last moment at which an aborted request is certainly not sent. */
+  /** Called before the headers are written. A request that was aborted earlier is certainly not sent. */
   onRequestStart(control: Control): void {
     if (this.#failure) {
       control.abort(this.#failure);
@@ -149,14 +148,14 @@ export class Exchange {
     if (this.#request.idleTimeoutMs !== undefined) this.#timer?.refresh();
   }
 
-  /** Aborts a request that has a connection. Without one it fails at once, and `onRequestStart` then refuses to send it. */
+  /** Aborts the request. If the connection is not open yet, the exchange fails and the request is never sent. */
   #withdraw(failure: TransportError): void {
     if (this.#control) {
       this.#failure = failure;
       this.#control.abort(failure);
     } else {
       this.#fail(failure);
-      this.#onGivenUp();
+      this.#onEarlyFailure();
     }
   }
 

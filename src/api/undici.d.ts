@@ -1,4 +1,4 @@
-// Imported in parts, because undici's entry point also loads its fetch, caches and mocks, which takes longer than imggen.
+// These files are imported instead of undici's entry point, because the entry point also loads fetch, caches and mocks.
 declare module "undici/lib/dispatcher/pool.js" {
   import { Pool } from "undici";
   export default Pool;

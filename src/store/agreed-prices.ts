@@ -11,8 +11,8 @@ export interface UnpricedModel {
 }
 
 /**
- * Models without a documented price that the user has agreed to pay for: one small file each, so that processes do not
- * overwrite each other's records.
+ * Records of the user's agreement to pay for models without a documented price. Each model has a separate file, so that
+ * processes do not overwrite each other's records.
  */
 export class AgreedPrices {
   readonly #folder: string;
@@ -21,7 +21,7 @@ export class AgreedPrices {
     this.#folder = path.join(stateFolder, "agreed-prices");
   }
 
-  /** Whether the user agrees. Asks again only if the record is missing or damaged. @throws what `ask` throws */
+  /** Whether the user agrees. Asks only if the record is missing or damaged. @throws the exceptions of `ask` */
   async agree(unpriced: UnpricedModel, ask: () => Promise<boolean>): Promise<boolean> {
     if (this.#has(unpriced)) return true;
     if (!(await ask())) return false;
@@ -38,7 +38,7 @@ export class AgreedPrices {
     }
   }
 
-  /** Ignores disk errors, because the request may still be submitted. The user is asked again next time. */
+  /** Ignores disk errors, because without a record the user is only asked again. */
   async #record(unpriced: UnpricedModel): Promise<void> {
     try {
       await makeFolder(this.#folder, 0o700);

@@ -14,7 +14,7 @@ import {
 } from "../lib/write-whole.ts";
 import { UnreadableRecordError, withStateFolderErrors } from "./store-errors.ts";
 
-/** File in a batch's output folder with the folder's id, which identifies a moved folder. */
+/** File in a batch's output folder that contains the folder's id, so that the batch is found after a move. */
 export const FOLDER_ID_FILE = ".imggen-batch";
 
 const ID = /^[0-9a-f]{32}$/;
@@ -24,9 +24,9 @@ export function newFolderId(): string {
 }
 
 /**
- * Returns null if the folder has no id.
- * @throws UsageError if the id file is invalid, because the folder may be a batch's; UnreadableRecordError if
- * this user may not read the file
+ * Reads the id of a folder; null if the folder has no id.
+ * @throws UsageError if the id file is invalid, because the folder might belong to a batch; UnreadableRecordError if
+ * this user has no permission to read the file
  */
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
@@ -50,12 +50,12 @@ export async function readFolderId(folder: string): Promise<string | null> {
   throw unreadableId(file, "it does not contain an id");
 }
 
-/** @returns false if another process was first @throws the disk's error */
+/** @returns false if another process has already created an id @throws the disk's error */
 export async function createFolderId(folder: string, id: string, nowMs: number): Promise<boolean> {
   await removeOldTemporaryFiles(folder, (name) => temporaryTarget(name) === FOLDER_ID_FILE, nowMs).catch(
     () => {},
   );
-  // Readable for other users, because a folder may be shared.
+  // The id is readable for other users, because they might run the same batch in a shared folder.
   return createAtomically(path.join(folder, FOLDER_ID_FILE), `${id}\n`, 0o666);
 }
 
@@ -66,15 +66,15 @@ function unreadableId(file: string, why: string): UsageError {
 }
 
 interface FolderRecord {
-  /** The folder's first path in the ledger, which identifies the batch's claims. */
+  /** First path of the folder in this ledger. The id of the batch's claims is derived from this path. */
   origin: string;
-  /** Whether rows were submitted from other ledgers, whose tasks are missing here. */
+  /** Whether rows were submitted from other ledgers, so that this ledger does not contain all tasks of the batch. */
   isShared: boolean;
 }
 
 /**
- * The output folders of batches: one small file each, by the folder's id and by its last path. So a batch is
- * found even after its folder was moved or lost its id.
+ * Records of the output folders of batches, by the folder's id and by its last path. With two records, a batch is found
+ * after its folder was moved, and after the folder's id was lost.
  */
 export class BatchFolders {
   readonly #folder: string;
@@ -83,7 +83,7 @@ export class BatchFolders {
     this.#folder = path.join(ledgerFolder, "folders");
   }
 
-  /** Returns null for an id unknown to this ledger. @throws StateFolderError */
+  /** Returns null for an unknown id. @throws StateFolderError */
   async findById(id: string): Promise<FolderRecord | null> {
     const origin = await this.#read(id);
     if (origin !== null) return { origin, isShared: false };
@@ -125,7 +125,7 @@ function pathRecordName(folder: string): string {
   return `${createHash("sha256").update(folder).digest("hex").slice(0, 32)}.path`;
 }
 
-/** JSON, because a path may contain a line feed. */
+/** Formats the record as JSON, because a path can contain a line feed. */
 function formatRecord(origin: string): string {
   return `${JSON.stringify({ folder: origin })}\n`;
 }

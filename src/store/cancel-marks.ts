@@ -9,8 +9,8 @@ import { StateFolderError } from "./store-errors.ts";
 const CHECK_INTERVAL_MS = 250;
 
 /**
- * Marks of tasks that the user cancelled while another process held them: one empty file each, named by the
- * task's id. That process cancels the task before it sends a request.
+ * Marks of tasks that the user has cancelled while another process was working on them. A mark is an empty file named
+ * by the task's id. The working process checks for the mark before it sends a request.
  */
 export class CancelMarks {
   readonly #folder: string;
@@ -31,7 +31,7 @@ export class CancelMarks {
     }
   }
 
-  /** @throws StateFolderError on a disk error, because the task may have been reported as cancelled */
+  /** @throws StateFolderError after a disk error, because the user might have been told that the task is cancelled */
   has(id: string): boolean {
     try {
       return isPresent(this.#path(id));
@@ -45,7 +45,7 @@ export class CancelMarks {
     try {
       if (this.has(id)) removeIfPossible(this.#path(id));
     } catch {
-      // The next sweep tries again.
+      // Ignored, because the next sweep tries again.
     }
   }
 
@@ -76,7 +76,7 @@ export class CancelMarks {
       for (const name of unsortedNames(this.#folder))
         for (const call of this.#watched.get(name) ?? []) call();
     } catch {
-      // The next check may succeed. Independently, each task checks its mark before it sends a request.
+      // Ignored, because each task also checks its mark before it sends a request.
     }
   }
 

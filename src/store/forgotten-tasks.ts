@@ -14,8 +14,8 @@ interface TaskLedger {
 }
 
 /**
- * Removes finished tasks with all of their files. The record is moved out of the ledger first, so that the
- * next sweep completes an interrupted removal. Charges stay in the daily sums.
+ * Removes finished tasks with all of their files. The task's record is first moved to another folder, so that the next
+ * sweep completes an interrupted removal. Charges stay in the daily sums.
  */
 export class ForgottenTasks {
   readonly #ledger: TaskLedger;
@@ -39,7 +39,7 @@ export class ForgottenTasks {
     try {
       await retryWhileInUse(() => renameSync(entry.file, path.join(this.#folder, name)));
     } catch (error) {
-      // Another process has reopened or removed it.
+      // Another process has reopened or removed the task.
       if (errorCode(error) === "ENOENT") return false;
       throw error;
     }
@@ -56,7 +56,8 @@ export class ForgottenTasks {
   }
 
   /**
-   * Removes the leftover intent of a killed process, which would be submitted without the finished record.
+   * Removes an intent of the task that a killed process has left in `open/`. Without the finished record, the intent
+   * would be submitted again.
    * @returns false if a process is working on the task
    */
   async #removeLeftoverIntent(id: string): Promise<boolean> {
@@ -69,7 +70,7 @@ export class ForgottenTasks {
     return true;
   }
 
-  /** Records the outcome in the task's claims, because otherwise their rows would have an unknown outcome. */
+  /** Records the outcome in the task's claims, because otherwise the claimed rows would have an unknown outcome. */
   async #recordInClaims(task: Task): Promise<void> {
     const { folder } = this.#ledger;
     const { claim, id } = task;
@@ -79,7 +80,7 @@ export class ForgottenTasks {
     for (const file of this.#adopted.get(id) ?? []) await recordAdoptedOutcome(file, task);
   }
 
-  /** Removes the moved record last, so that an interrupted removal is repeated. */
+  /** Removes the record after all other files, so that the next sweep repeats an interrupted removal. */
   #removeFiles(name: string): void {
     const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;

@@ -4,7 +4,7 @@ import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
 export const HOLDER_MS = 60_000;
 
-/** The tasks that this process holds, with one ticket for all, so that polling does not write to their files. */
+/** Shows other processes that this process is working on its tasks. One ticket covers all tasks, to save writes. */
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
   readonly #tickets: Tickets;
@@ -45,7 +45,7 @@ export class Holder {
     ticket.release();
   }
 
-  /** Whether the process with this mark holds a task; true if unknown. @throws the disk's error */
+  /** Whether the process with this mark is working on a task; true if unknown. @throws the disk's error */
   isHeld(id: string, mark: string | null): boolean {
     if (mark === null) return false;
     return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
@@ -74,8 +74,8 @@ export class Holder {
   }
 
   /**
-   * Renews the ticket, or replaces an expired one, as on a suspended laptop. Until then the expired ticket
-   * stays, so that the next renewal retries after a disk error.
+   * Renews the ticket, or replaces a ticket that has expired while the computer was suspended. The expired ticket is
+   * released only after its replacement, so that the next renewal retries after a disk error.
    */
   async #renew(): Promise<void> {
     try {
@@ -86,7 +86,7 @@ export class Holder {
       this.#ticket = ticket;
       previous.release();
     } catch {
-      // Another process may take the tasks over. This process detects that before it submits or ends a task.
+      // Another process can now take the tasks over. This process detects a takeover before it submits or ends a task.
     }
   }
 }

@@ -4,17 +4,17 @@ import { joinFirst } from "../lib/short-text.ts";
 import { getTaskId, type Task } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 
-/** Shorter prefixes would often match unintended tasks. */
+/** Minimum length of a prefix, because a shorter prefix would often match another task. */
 const MIN_LENGTH = 6;
 
-/** Common prefix of the service's ids, which users often omit. */
+/** Prefix of most ids of the service. Users often omit the prefix. */
 const SERVICE_PREFIX = "task_";
 
 export function mayBePrefix(text: string): boolean {
   return text !== "" && !isId(text);
 }
 
-/** Finds tasks by prefixes of the service's or the ledger's ids, or by short ids, all with or without `task_`. */
+/** Finds tasks by a prefix of the service's or the ledger's id, or by the short id, each with or without `task_`. */
 export class IdPrefixes {
   readonly #matches: Map<string, Map<string, Task>>;
 
@@ -51,7 +51,7 @@ export class IdPrefixes {
   }
 }
 
-/** A sequential number at the end of an id. `task_1` is a complete id, not a prefix of `task_10`. */
+/** Sequential number at the end of an id. A prefix must end before the number, because `task_1` is not `task_10`. */
 const SEQUENCE_NUMBER = /(?<![A-Za-z0-9])\d{1,6}$/;
 
 function matchesPrefix(id: string, text: string): boolean {

@@ -16,7 +16,7 @@ export function listFolder(folder: string): string[] {
   return unsortedNames(folder).sort();
 }
 
-/** Empty if the folder is missing or not a folder. */
+/** Lists a folder; empty if the folder is missing or is not a folder. */
 export function unsortedNames(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -27,13 +27,13 @@ export function unsortedNames(folder: string): string[] {
   }
 }
 
-/** Number of reads between pauses, in which signals are handled. */
+/** Number of reads after which the event loop runs once, so that signals are handled. */
 const READS_PER_TURN = 64;
 let reads = 0;
 
 /**
- * Reads synchronously, because an asynchronous read of a small file takes five times as long. The parser is loaded
- * at the first read, because a submit does not need it.
+ * Reads synchronously, because an asynchronous read of a small file takes five times as long. Loads the parser at the
+ * first read, because a submit does not need the parser.
  */
 async function readParts(id: string, files: readonly string[]): Promise<ReadTask> {
   reads += 1;
@@ -43,18 +43,18 @@ async function readParts(id: string, files: readonly string[]): Promise<ReadTask
   return readTaskLines(id, contents);
 }
 
-/** Files of the operating system, and hidden files, which are not reported. */
+/** Names of hidden files and system files, which are not reported as unreadable entries. */
 const SYSTEM_FILE = /^\.|^(?:thumbs\.db|desktop\.ini)$/i;
 
 /**
- * The files of a ledger: unfinished tasks in `open/`, finished tasks in `done/<day>/<hour and minute>/`. Further
- * parts stay in `parts/`, so that moving one file finishes or reopens a task.
+ * The files of a ledger: unfinished tasks in `open/`, and finished tasks in `done/<day>/<hour and minute>/`. All parts
+ * but the first are always in `parts/`, so that moving one file finishes or reopens a task.
  */
 export class LedgerFiles {
   readonly openFolder: string;
   readonly #doneFolder: string;
   readonly #partsFolder: string;
-  /** Cached file names by folder and id, because a batch reads thousands of tasks. */
+  /** File names by folder and id, cached because a batch reads thousands of tasks. */
   readonly #namesByFolder = new Map<string, Map<string, string>>();
 
   constructor(ledgerFolder: string) {
@@ -94,7 +94,7 @@ export class LedgerFiles {
   }
 
   /**
-   * The finished tasks whose file names match, newest first, read lazily.
+   * Yields the finished tasks whose file names match, newest first.
    * @param since id of the oldest task to include
    */
   async *doneNewestFirst(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
@@ -109,8 +109,8 @@ export class LedgerFiles {
   }
 
   /**
-   * The latest finished tasks whose file names match, newest first.
-   * @param maxFolders number of folders to search, so that a long history does not slow it down
+   * Returns the latest finished tasks whose file names match, newest first.
+   * @param maxFolders maximum number of folders to search, because a search of a long history would be slow
    */
   async recentDone(
     isWanted: (name: string) => boolean,
@@ -132,8 +132,8 @@ export class LedgerFiles {
   }
 
   /**
-   * Moves a task to the finished ones. Not synced, because the task's last line marks it as finished even if
-   * a power cut undoes the move.
+   * Moves a task to the finished tasks. The move is not synced, because the last line of the task's file marks the task
+   * as finished even if a power cut undoes the move.
    */
   async moveToDone(task: Task): Promise<void> {
     const folder = this.#minuteFolder(task.id);
@@ -213,7 +213,7 @@ export function describeUnreadable(entry: UnreadableEntry): string {
 }
 
 /**
- * Refuses a decision about money while an unreadable file may be a charged task.
+ * Throws if an entry is unreadable but might be a charged task, because the caller is about to decide about money.
  * @param clause the unknown fact, as in `so its cost is not known`
  * @param advice how to continue without the file, as a sentence
  * @throws UnreadableRecordError

@@ -9,14 +9,14 @@ import { getSavedFiles, getTaskId, type Task } from "../task/task.ts";
 // The file name of a finished task has tags for searches: `<id>.p<parts>.t<task id>.r<request>.m<model>.f<file>.jsonl`.
 // All tags but `p` are short digests, so a match must be confirmed by reading the file.
 
-/** `k` and `c` (key and credits) are tags of earlier versions. */
+/** Name of a task's file. The tags `k` (key) and `c` (credits) are only in files of earlier versions. */
 const TASK_NAME = /^(\d{8}T\d{9}-[0-9a-f]{8})((?:\.[ptrmkcf][0-9a-f]+)*)\.jsonl$/;
 
 export function idTime(atMs: number): string {
   return isoTime(atMs).replace(/[-:.Z]/g, "");
 }
 
-/** Suffix of a new task's temporary file, before random digits. */
+/** Part of the name of a new task's temporary file. Random digits follow. */
 export const TEMPORARY_MARK = ".draft-";
 
 const TEMPORARY_NAME = /\.draft-[0-9a-f]+$/;
@@ -46,7 +46,7 @@ export function partCount(name: string): number {
   return Number(/\.p(\d+)\./.exec(name)?.[1] ?? 1);
 }
 
-/** Limited by the length of file names. */
+/** Maximum number of tags for image files, because the length of a file name is limited. */
 const MAX_FILE_TAGS = 15;
 
 export function doneName(task: Task): string {
@@ -74,7 +74,7 @@ export function findTaskTag(name: string): string | undefined {
 export function requestTag(identity: RequestIdentity): string {
   const { service, taskId, options: jobOptions } = identity;
   const { fields } = jobOptions;
-  // The hosted service has no options, and tags of earlier files must stay valid.
+  // Options are omitted for the hosted service, which has none, because tags of earlier files must stay valid.
   const options = taskId !== null && {
     options: canonical({ ...jobOptions, fields: canonical(fields) }),
   };
@@ -105,8 +105,8 @@ function canonical(fields: object): string {
 }
 
 /**
- * Folder of a finished task below `done/`, and of its further parts below `parts/`: the minute of its start,
- * as in `2026-01-31/1205`, so that each folder stays small.
+ * Folder of a finished task below `done/`, and of its later parts below `parts/`. The folder is the minute in which the
+ * task began, such as `2026-01-31/1205`, so that each folder stays small.
  */
 export function dayFolder(id: string): string {
   return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));

@@ -16,9 +16,9 @@ import {
   taskTag,
 } from "./ledger-name.ts";
 
-// Searches use file names, so that only matching tasks are read.
+// Searches compare tags in file names, so that only files of possible matches are read.
 
-/** More tasks would hardly improve the estimated duration. */
+/** Maximum number of tasks for an estimate of a duration. More tasks would hardly improve the estimate. */
 const MAX_RECENT_TASKS = 50;
 const MAX_RECENT_FOLDERS = 200;
 
@@ -26,7 +26,7 @@ interface TaskSource {
   entries(isWanted: (name: string) => boolean, since?: string): AsyncGenerator<LedgerEntry>;
 }
 
-/** @param byPrefix whether unique prefixes count as ids */
+/** @param byPrefix whether a unique prefix of an id also finds the task */
 export async function findByIds(
   ids: readonly string[],
   ledger: TaskSource,

@@ -34,10 +34,10 @@ import { StateFolderError, withStateFolderErrors } from "./store-errors.ts";
 import { LEDGER_VERSION, syncIfPossible, TaskFile } from "./task-file.ts";
 import { WorkFolders } from "./work-folders.ts";
 
-/** Well below the system's limit of open files. */
+/** Maximum number of files that are open at once, well below the system's limit. */
 const MAX_OPEN_FILES = 32;
 
-/** Maximum age of a daily sum. Only today's sum is used, but the clock may be set back. */
+/** Maximum age of a daily sum. Older sums than today's are kept, because the clock might be set back. */
 const MAX_SPENDING_AGE_MS = 7 * 24 * 3_600_000;
 
 const BEGIN_HINT =
@@ -51,22 +51,22 @@ export interface OwnedTask {
 
 export interface BeginOptions {
   id?: string;
-  /** Whether other processes may begin the task under the same id. Only one of them succeeds. */
+  /** Whether several processes might begin the task under the same id. Only one process succeeds. */
   isShared?: boolean;
-  /** Whether the first request counts as submitted, because it is submitted immediately. */
+  /** Whether the intent also marks the first request as submitted, because the request is sent immediately. */
   isSent?: boolean;
   claim?: string | undefined;
   once?: boolean;
-  /** Final check whether the task may begin, called with its synced temporary file. Default: always true. */
+  /** Last check before the task begins, called with the path of its synced temporary file. Default: always true. */
   isFree?: (temporary: string) => Promise<boolean>;
 }
 
 /**
- * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and another part, such as
- * `<id>.2.jsonl`, for each takeover. Only the process that created a part writes to it, and only the creator
- * of the last part works on the task. A process checks that its part is the last one before and after it
- * records a submit or the end of the task, so that of two simultaneous processes at least one sees the
- * other's part. The tickets of `Holder` only show that a task is in use.
+ * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and one more file (part), such as
+ * `<id>.2.jsonl`, for each takeover. Only the process that created a part writes to the part, and only the process that
+ * created the last part works on the task. A process checks that its part is the last part before and after it records
+ * a submit or the end of the task, so that at least one of two simultaneous processes detects the other process's part.
+ * The tickets of `Holder` only show that a process is working on a task.
  */
 export class Ledger {
   readonly folder: string;
@@ -76,7 +76,7 @@ export class Ledger {
   readonly servers: Servers;
   readonly cancels: CancelMarks;
   readonly spending: DailySpending;
-  /** Tickets that serialise tasks for the same request. */
+  /** Tickets that prevent processes from beginning tasks for the same request at the same time. */
   readonly requests: Tickets;
   readonly files: LedgerFiles;
   readonly #forgotten: ForgottenTasks;
@@ -101,7 +101,7 @@ export class Ledger {
   }
 
   /**
-   * Records an intent durably, before its request may be sent.
+   * Records an intent durably. The request must not be sent before the returned promise resolves.
    * @returns "taken" if another process has begun or finished the task
    * @throws StateFolderError
    */
@@ -162,7 +162,7 @@ export class Ledger {
     return isoTime(this.clock.now());
   }
 
-  /** Removes the new file if its name cannot be synced, because it would look like a submitted request. */
+  /** Removes the new file if its name cannot be synced, because the file would look like a submitted request. */
   async #syncName(owned: OwnedTask): Promise<void> {
     try {
       await syncFolder(this.files.openFolder);
@@ -174,7 +174,8 @@ export class Ledger {
   }
 
   /**
-   * Withdraws an unsent task. Its `not_sent` lines stop a process that takes it over meanwhile.
+   * Withdraws a task that was not sent. Records `not_sent` lines, so that a process that takes the task over does not
+   * send its requests.
    * @throws StateFolderError
    */
   async withdraw(owned: OwnedTask): Promise<void> {
@@ -195,12 +196,12 @@ export class Ledger {
     removeIfPresent(file.path);
   }
 
-  /** Whether a living process holds a task; true if unknown, as on another machine. @throws StateFolderError */
+  /** Whether a living process is working on a task; true if unknown, as on another machine. @throws StateFolderError */
   isHeld({ id, holder }: Task): boolean {
     return this.#guardedSync(() => this.#holder.isHeld(id, holder));
   }
 
-  /** Whether the holder is on another machine or in a container, and so cannot be checked. */
+  /** Whether the process of a task cannot be checked, because the process runs on another machine or in a container. */
   isUnreachable({ holder }: Task): boolean {
     const holderProcess = this.#guardedSync(() => this.#holder.findProcess(holder));
     return holderProcess !== null && this.processes.isAlive(holderProcess) === null;
@@ -213,7 +214,7 @@ export class Ledger {
   }
 
   /**
-   * Returns the running server of a task; null if the user must decide about its outcome.
+   * Returns the running server of a task; null if the user must decide about the task's outcome.
    * @throws StateFolderError
    */
   async livingServer(task: Task): Promise<ProcessIdentity | null> {
@@ -223,9 +224,9 @@ export class Ledger {
   }
 
   /**
-   * Takes over an unfinished task whose holder is not alive, by creating its next part.
-   * @param server id of the calling server; only it may take its tasks while it runs
-   * @returns "held" if another process has the task, "ended" if the task is finished
+   * Takes over an unfinished task whose process is not alive, by creating the task's next part.
+   * @param server id of the calling server, because other processes must not take over a running server's tasks
+   * @returns "held" if another process is working on the task, "ended" if the task is finished
    * @throws StateFolderError
    */
   async take(task: Task, server?: string): Promise<OwnedTask | "held" | "ended"> {
@@ -252,11 +253,11 @@ export class Ledger {
     if (file === null) return isOwn ? "ended" : "held";
     try {
       if (!isOwn) await syncFolder(path.dirname(file.path));
-      // The last writer may have ended before it synced its line, and the next step relies on that line.
+      // The last process might have ended before it synced its last line, on which the next step relies.
       for (let earlier = 1; earlier < part; earlier++) await syncIfPossible(this.files.part(id, earlier));
       const task = await this.#readOpen(id);
       if (task !== null && task.parts === part) return { task, part, file };
-      // Never remove a part, because later parts would not be found.
+      // The part must not be removed, because parts that follow a missing part are not found.
       file.release(this.#now);
       return task === null ? "ended" : "held";
     } catch (error) {
@@ -265,7 +266,7 @@ export class Ledger {
     }
   }
 
-  /** @returns null if another process has created the part, or the task has been moved */
+  /** @returns null if another process has created the part, or has moved the task */
   async #openPart(id: string, part: number, line: Line, isOwn: boolean): Promise<TaskFile | null> {
     const name = this.files.part(id, part);
     try {
@@ -283,7 +284,7 @@ export class Ledger {
   }
 
   /**
-   * Whether this process still has an unfinished task, because no other process has created a later part.
+   * Whether a task is unfinished and this process's part is still the last part.
    * @throws the disk's error
    */
   hasLastPart({ task, part, file }: OwnedTask): boolean {
@@ -319,8 +320,8 @@ export class Ledger {
   }
 
   /**
-   * Reopens a finished task after a late reply. The process that records the reply and the process that ends
-   * the task both check after their write, so that at least one notices.
+   * Reopens a finished task after a late reply. The process that records the reply and the process that ends the task
+   * both call this method after writing, so that at least one of them detects the reply.
    * @returns whether the task was reopened
    * @throws StateFolderError
    */
@@ -334,7 +335,7 @@ export class Ledger {
     });
   }
 
-  /** Moves a task in `done/` that is not finished back to `open/`. @throws StateFolderError */
+  /** Moves an unfinished task from `done/` back to `open/`. @throws StateFolderError */
   async reopen(id: string): Promise<void> {
     await this.guarded(() => this.files.moveToOpen(id));
   }
@@ -344,8 +345,8 @@ export class Ledger {
   }
 
   /**
-   * Returns an `unknown` line for each request whose process ended before its reply.
-   * @param task read after that process ended, so that all of its lines are included
+   * Returns an `unknown` line for each request whose process ended before the reply arrived.
+   * @param task read after the process ended, because the process might have added lines
    */
   lostReplyLines({ id, intent, requests }: Task): Line<"unknown">[] {
     if (!intent.isPaid) return [];
@@ -355,7 +356,7 @@ export class Ledger {
     });
   }
 
-  /** Applies `lostReplyLines` to a task that no process holds, without recording them. */
+  /** Applies `lostReplyLines` to a task if its process has ended, without recording the lines. */
   async withLostReplies(task: Task): Promise<Task> {
     if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
     const entry = await this.read(task.id);
@@ -414,7 +415,7 @@ export class Ledger {
   }
 
   /**
-   * Yields all unfinished tasks and the finished ones that match, newest first, read lazily.
+   * Yields all unfinished tasks and the matching finished tasks, newest first.
    * @param isWanted filter for the file names of finished tasks
    * @param since id of the oldest finished task to include
    */
@@ -424,7 +425,7 @@ export class Ledger {
       parseTaskName(path.basename(entry.file)) ?? path.basename(entry.file);
     const finished = this.files.doneNewestFirst(isWanted, since);
     for (let next = await this.#next(finished); next; next = await this.#next(finished)) {
-      // A task that was moved between the two listings appears in both.
+      // A task that was finished after the first listing is in both listings.
       if (open[0] && entryId(open[0]) === entryId(next)) open.shift();
       while (open[0] && entryId(open[0]) > entryId(next)) yield open.shift() as LedgerEntry;
       yield next;
@@ -458,13 +459,13 @@ export class Ledger {
     return (await findByFiles(new Set([sha256]), this)).get(sha256) ?? null;
   }
 
-  /** As `findByFile`, for many files in one pass. Unknown digests are omitted. */
+  /** Like `findByFile`, for many files at once. Unknown digests are omitted. */
   findByFiles(sha256s: ReadonlySet<string>): Promise<Map<string, Task>> {
     return findByFiles(sha256s, this);
   }
 
   /**
-   * All tasks for the same request and account, newest first.
+   * Yields all tasks for the same request and account, newest first.
    * @param sinceMs start time of the oldest finished task to include; default: all
    * @param onOther called for entries that are not readable tasks
    */
@@ -476,7 +477,7 @@ export class Ledger {
     return findSameRequest(identity, this, sinceMs, onOther);
   }
 
-  /** The latest finished tasks of one service, model and quality, oldest first; at most 50. */
+  /** Returns the latest finished tasks of a service, model and quality, oldest first, at most 50. */
   recentSimilarTasks(
     request: Pick<GenerationRequest, "model" | "quality">,
     service: Pick<ServiceIdentity, "baseUrl">,
@@ -485,7 +486,7 @@ export class Ledger {
   }
 
   /**
-   * Removes the record of a finished task and its files. Its charge stays in the day's sum.
+   * Removes the record and the files of a finished task. The task's charge stays in the day's sum.
    * @returns false if the task is not finished, or `mayForget` returns false
    * @throws StateFolderError
    */
@@ -508,7 +509,7 @@ export class Ledger {
     this.#holder.sweep();
   }
 
-  /** @throws StateFolderError in place of a system error; other errors, such as an ambiguous id, are unchanged */
+  /** @throws StateFolderError instead of a system error; other errors, such as an ambiguous id, are unchanged */
   protected async guarded<Result>(action: () => Promise<Result>): Promise<Result> {
     try {
       return await action();
@@ -540,14 +541,14 @@ const RESERVE_BYTES = 64 * 1024;
 
 const RESERVE_NAME = ".reserve";
 
-/** Reserves disk space, so that a task id can be recorded even on a full disk. */
+/** Creates a file whose space can be released on a full disk, so that a task id can still be recorded. */
 function ensureReserve(folder: string): void {
   const reserve = path.join(folder, RESERVE_NAME);
   if (isPresent(reserve)) return;
   try {
     const file = DiskFile.createExclusive(reserve, 0o600);
     try {
-      // Random, because some file systems store zeros without using space.
+      // The content is random, because some file systems store zeros without using space.
       file.write(randomBytes(RESERVE_BYTES));
     } catch (error) {
       releaseReserve(folder);

@@ -2,15 +2,15 @@ import { fieldsOf, isJsonObject } from "../lib/json.ts";
 import { serviceTerms } from "../task/intent.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
 
-/** Version 1 had one attempt at a time, and no parts. */
+/** Version with one attempt at a time and without parts. */
 const OLD_VERSION = 1;
 
-/** Process mark that earlier versions wrote. No running process has it. */
+/** Holder mark for the files of earlier versions. Running processes have other marks. */
 const NO_HOLDER = "";
 
 const ANSWERS: ReadonlySet<unknown> = new Set(["refused", "unknown", "accepted", "completed", "failed"]);
 
-/** Converts the lines of an earlier version; current lines are unchanged. */
+/** Converts the lines of an earlier version to the current version. */
 export function upgradeLines(lines: readonly unknown[]): unknown[] {
   const intent = fieldsOf(lines[0]);
   // Earlier files of version 2 had the terms in the field `work`.
@@ -40,7 +40,7 @@ export function upgradeLines(lines: readonly unknown[]): unknown[] {
       attempts.set(request, (attempts.get(request) ?? 0) + 1);
       return [{ type: "started", ...attemptFields() }];
     }
-    // The reply to the attempt was lost, and a paid request must not be submitted again.
+    // The reply to the attempt was lost, so the outcome is unknown: a paid request must not be submitted again.
     if (type === "waiting" && facts.sent === true) return [{ why: "", ...attemptFields(), type: "unknown" }];
     if (type === "rate_limited" || type === "waiting")
       return [{ why: "", ...attemptFields(), type: "waiting" }];

@@ -25,43 +25,43 @@ const CLAIM_NAME = /^([0-9a-f]+-\d+)\.(\d+)$/;
 const CLAIM_PATH = /^[0-9a-f]+\/[0-9a-f]+-\d+\.\d+$/;
 const MAX_OPEN_FILES = 32;
 
-/** Synced before the first request of a claim's task is sent. The task parser ignores this line. */
+/** Line that is synced to a claim before the first request of its task is sent. The task parser ignores the line. */
 const BEGUN_LINE = `${JSON.stringify({ type: "begun" })}\n`;
 
-/** An attempt at a row whose outcome neither the ledger nor the claim contains. */
+/** An attempt at a row whose outcome is missing from both the ledger and the claim. */
 export interface LostTask {
   kind: "lost";
   file: string;
-  /** The task before its first request; null if unknown. */
+  /** The task as it was before its first request; null if unknown. */
   task: Task | null;
 }
 
 export interface ClaimedAttempt {
   name: string;
   row: string;
-  /** 1 for the first. */
+  /** Counted from 1. */
   number: number;
 }
 
 /**
- * The claims on a batch's rows: one small file for each attempt, named by row and attempt number. A claim is
- * created atomically with its task's intent, so that all processes use the same task id. The line `begun` is
- * added before the first request is sent, and the outcome before the task's file is moved. If the task is
- * missing from the ledger, the claim alone shows the outcome; without either line, no request was sent.
+ * The claims on a batch's rows. A claim is a small file for one attempt, created atomically with the intent of the
+ * attempt's task, so that all processes use the same task id. The line `begun` is added before the first request is
+ * sent, and the outcome before the task is moved to the finished tasks. If the task is later removed from the ledger,
+ * the claim still shows whether a request was sent, and the outcome.
  */
 export class RowClaims {
   readonly #batch: string;
   readonly #folder: string;
   #hasFolder = false;
 
-  /** @param batchId shared by all processes of the batch, in hexadecimal digits */
+  /** @param batchId hexadecimal digits, equal in all processes of the batch */
   constructor(ledgerFolder: string, batchId: string) {
     this.#batch = batchId;
     this.#folder = path.join(ledgerFolder, "batches", batchId);
   }
 
   /**
-   * Reads the task ids of each row, by attempt. A damaged claim's path replaces its task id.
+   * Reads the task ids of each row, in the order of the attempts. For a damaged claim, the path replaces the task id.
    * @throws StateFolderError
    */
   async load(): Promise<Map<string, string[]>> {
@@ -78,20 +78,20 @@ export class RowClaims {
     });
   }
 
-  /** Lists the claims that are not known yet, unsorted. @throws StateFolderError */
+  /** Lists the claims that the caller does not know yet, unsorted. @throws StateFolderError */
   async list(isKnown: (name: string) => boolean): Promise<ClaimedAttempt[]> {
     const names = await this.#guarded(async () => unsortedNames(this.#folder));
     return names.filter((name) => !isKnown(name)).flatMap(claimedAttempt);
   }
 
-  /** Name of a claim in its task. Attempts count from 1. */
+  /** Name under which a task refers to its claim. Attempts count from 1. */
   claimName(row: string, attempt: number): string {
     return `${this.#batch}/${attemptName(row, attempt)}`;
   }
 
   /**
    * Claims an attempt at a row for a task.
-   * @returns the id of the task that has the claim: this task, or an earlier one
+   * @returns the id of the task that has the claim, either the given id or the id of an earlier task
    * @throws StateFolderError
    */
   async claim(
@@ -114,8 +114,8 @@ export class RowClaims {
   }
 
   /**
-   * Reads the outcome of a task from its claim, for a task that is no longer in the ledger.
-   * @returns null if no request was ever sent; "lost" if the claim has no outcome
+   * Reads the outcome of a task from its claim, after the task was removed from the ledger.
+   * @returns null if no request was sent; `lost` if the claim does not contain the outcome
    * @throws StateFolderError
    */
   async read(
@@ -126,7 +126,7 @@ export class RowClaims {
     return this.#guarded(async () => {
       const content = await readText(file);
       const id = parseTaskId(content.split("\n", 1)[0] ?? "");
-      // A bare id is the claim of a task that another command began.
+      // A claim that contains only an id belongs to a task that another command began.
       if (id === null || !content.startsWith("{")) return { kind: "lost", file, task: null };
       const { readTaskLines } = await import("./task-lines.ts");
       const result = readTaskLines(id, [content]);
@@ -137,7 +137,7 @@ export class RowClaims {
     });
   }
 
-  /** Reads a claim's task id. A damaged claim's path matches no task, so that the row is not submitted again. */
+  /** Reads a claim's task id. For a damaged claim, returns the path, so that the row is not submitted again. */
   async #readTaskId(name: string): Promise<string> {
     const file = path.join(this.#folder, name);
     const text = await readPublished(file, (text) => text.includes("\n"));
@@ -148,7 +148,8 @@ export class RowClaims {
     if (this.#hasFolder) return;
     await makeFolder(this.#folder, 0o700);
     this.#hasFolder = true;
-    // Only here, because a dry run must not remove files. Leftovers do no harm.
+    // Leftovers are removed only before a claim is created, because a dry run must not remove files. Errors are
+    // ignored, because leftovers do no harm.
     await removeOldTemporaryFiles(
       this.#folder,
       (name) => temporaryTarget(name) !== undefined,
@@ -165,7 +166,7 @@ export function attemptName(row: string, attempt: number): string {
   return `${row}.${attempt}`;
 }
 
-/** Whether a claim records the end of its task. @throws the disk's error */
+/** Whether a claim contains the outcome of its task. @throws the disk's error */
 export async function hasRowOutcome(ledgerFolder: string, claim: string, id: string): Promise<boolean> {
   const { readTaskLines } = await import("./task-lines.ts");
   const read = readTaskLines(id, [await readText(claimFile(ledgerFolder, claim))]);
@@ -190,7 +191,7 @@ export function recordRowOutcome(ledgerFolder: string, claim: string, lines: rea
   try {
     const file = DiskFile.openToAppend(claimFile(ledgerFolder, claim));
     try {
-      // The last line may be incomplete after a crash.
+      // The text begins with a line feed, because a crash might have left the last line incomplete.
       file.write(Buffer.from(`\n${lines.map(formatLine).join("")}`));
     } finally {
       file.close();
@@ -203,7 +204,7 @@ export function recordRowOutcome(ledgerFolder: string, claim: string, lines: rea
 /** Maximum size of a claim that contains only a task id. */
 const MAX_ID_BYTES = 64;
 
-/** Returns the paths of the claims that contain only a task id, by that id. @throws the disk's error */
+/** Returns the paths of the claims that contain only a task id, grouped by the id. @throws the disk's error */
 export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<string, string[]>> {
   const claims = new Map<string, string[]>();
   const batches = path.join(ledgerFolder, "batches");
@@ -218,7 +219,7 @@ export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<strin
 }
 
 /**
- * Replaces a claim that contains only a task id by one with the task's intent and outcome, durably.
+ * Replaces a claim that contains only a task id by a claim with the task's intent and outcome, durably.
  * @throws the disk's error
  */
 export async function recordAdoptedOutcome(claim: string, task: Task): Promise<void> {
@@ -231,7 +232,7 @@ function intentLine(id: string, intent: Intent, at: string): string {
   return formatLine({ type: "intent", v: LEDGER_VERSION, id, at, holder: "", ...intent });
 }
 
-/** @throws Error for an invalid claim name, because a task's file may have been edited */
+/** @throws Error for an invalid claim name, because the user might have edited the task's file */
 function claimFile(ledgerFolder: string, claim: string): string {
   if (!CLAIM_PATH.test(claim)) throw new Error(`${claim} is not a claim on a batch's row`);
   return path.join(ledgerFolder, "batches", claim);

@@ -8,19 +8,19 @@ import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { withStateFolderErrors } from "./store-errors.ts";
 
-/** A file's contribution to the sum. Files with the same key count once. */
+/** Amount that a file adds to the sum. If several files have the same key, only one file is counted. */
 interface Entry {
   key: string;
   value: number;
 }
 
-/** A sum over the file names of a folder, which other processes change. Each name is parsed once. */
+/** Sum over the file names of a folder. Names are cached after parsing, but the folder is listed again for each sum. */
 export class RunningSum {
   readonly #folder: string;
   readonly #parseName: (name: string) => Entry | null;
   #entries = new Map<string, Entry | null>();
 
-  /** @param parseName returns the entry for any file name; null if the file does not count */
+  /** @param parseName returns the entry for a file name; null if the file is not part of the sum */
   constructor(folder: string, parseName: (name: string) => Entry | null) {
     this.#folder = folder;
     this.#parseName = parseName;
@@ -40,20 +40,20 @@ export class RunningSum {
 }
 
 export interface Charge {
-  /** The ledger's id. */
+  /** Id of the task in the ledger. */
   task: string;
   request: number;
-  /** Number of the task's part that the submitting process wrote. */
+  /** Number of the task's part that the submitting process writes. */
   part: number;
   /** Fingerprint of the account's key. */
   keyId: string;
   credits: number;
 }
 
-/** `spent`: the day's charges without this submit, in credits. */
+/** `spent`: sum of the day's other charges, in credits. */
 export type Announcement = { ok: true } | { ok: false; spent: number };
 
-/** Sums are in millionths of a credit, because sums of decimals are inexact. */
+/** Sums are integers, in millionths of a credit, because sums of decimals are inexact. */
 const UNITS_PER_CREDIT = 1_000_000;
 const MAX_CREDITS = 1_000_000_000;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -65,8 +65,8 @@ const FIRST_DELAY_MS = 2;
 const MAX_SUMS = 16;
 
 /**
- * The possible charges of accounts by day, over all processes and providers: one empty file each,
- * `<day>/<task>.<request>.<part>.<key>.<credits>`. A process announces each submit beforehand, and withdraws the
+ * Possible charges of accounts by day, over all processes and providers. Each charge is an empty file,
+ * `<day>/<task>.<request>.<part>.<key>.<credits>`. A process announces each submit before sending it, and withdraws the
  * announcement if the submit was refused or not sent.
  */
 export class DailySpending {
@@ -82,9 +82,9 @@ export class DailySpending {
   }
 
   /**
-   * Announces a submit if the day's sum with it stays within the cap. Each process creates its file before it
-   * lists all files, so that two processes cannot exceed the cap together. A request that is already
-   * announced counts once.
+   * Announces a submit if its charge does not raise the day's sum above the cap. The file of the charge is created
+   * before all files are listed, so that two processes cannot exceed the cap together. A request that is announced
+   * twice counts once.
    * @param day local day, such as `2026-01-31`
    * @param cap in credits; null: no cap
    * @throws StateFolderError
@@ -98,11 +98,11 @@ export class DailySpending {
         const isNew = createIfMissing(file);
         const units = this.#sum(day, charge.keyId).total();
         if (cap === null || units <= toUnits(cap)) {
-          // A charge must still count towards the cap after a power cut.
+          // The file is synced, because the charge must count towards the cap even after a power cut.
           if (cap !== null) await syncFolder(folder);
           return { ok: true };
         }
-        // An older file may be of an attempt that was charged.
+        // A file that already existed is not removed, because an earlier attempt might have been charged.
         if (isNew) removeIfPresent(file);
         if (attempt === MAX_ATTEMPTS || !isNew)
           return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS_PER_CREDIT };
@@ -117,7 +117,7 @@ export class DailySpending {
     await withStateFolderErrors(this.#folder, HINT, async () => removeIfPresent(file));
   }
 
-  /** Removes the announcements of an uncharged task. Never throws, because leftovers only make the sum too high. */
+  /** Removes the announcements of a task that was not charged. Never throws, because leftovers only raise the sum. */
   forget(task: string): void {
     try {
       for (const day of unsortedNames(this.#folder).filter((name) => DAY.test(name)))
@@ -133,7 +133,7 @@ export class DailySpending {
         rmSync(path.join(this.#folder, name), { recursive: true, force: true });
   }
 
-  /** In credits. @throws StateFolderError */
+  /** Sum of an account's charges of a day, in credits. @throws StateFolderError */
   async total(day: string, keyId: string): Promise<number> {
     return withStateFolderErrors(
       this.#folder,
@@ -182,7 +182,7 @@ function parseEntry(name: string, keyId: string): Entry | null {
   return { key: `${groups.task}.${groups.request}`, value: toUnits(credits) };
 }
 
-/** Rounded up, except for floating-point errors. */
+/** Rounds up to whole units, but ignores floating-point errors. */
 function toUnits(credits: number): number {
   const units = credits * UNITS_PER_CREDIT;
   return Math.abs(units - Math.round(units)) < 1e-3 ? Math.round(units) : Math.ceil(units);

@@ -3,18 +3,18 @@ import type { Clock } from "../lib/clock.ts";
 import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 
-/** Lifetime of a server's ticket without renewal: long, because the server may be suspended. */
+/** Lifetime of a server's ticket without renewal. The lifetime is long, because the server might be suspended. */
 const LIVING_MS = 60_000;
 
 const RENEW_MS = LIVING_MS / 3;
 
 export interface LivingServer {
-  /** Renews the registration when due. Never throws. */
+  /** Renews the server's ticket if necessary. Never throws. */
   renew(): Promise<void>;
   end(): void;
 }
 
-/** The running `imggen serve` processes. Each has a ticket, which prevents takeovers of its waiting tasks. */
+/** The running `imggen serve` processes. Each process has a ticket, so that its waiting tasks are not taken over. */
 export class Servers {
   readonly #tickets: Tickets;
   readonly #clock: Pick<Clock, "now">;
@@ -33,18 +33,18 @@ export class Servers {
       renew: async () => {
         if (this.#clock.now() < renewAtMs) return;
         try {
-          // The ticket expires while the process is suspended.
+          // The ticket might have expired while the process was suspended.
           if (!ticket.renew(LIVING_MS)) ticket = await this.#take(server);
           renewAtMs = this.#clock.now() + RENEW_MS;
         } catch {
-          // Another process may take waiting tasks over, which does no harm.
+          // Ignored, because a takeover of waiting tasks by another process does no harm.
         }
       },
       end: () => {
         try {
           ticket.release();
         } catch {
-          // The ticket ends with this process.
+          // Ignored, because the ticket becomes invalid when this process ends.
         }
       },
     };

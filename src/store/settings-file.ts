@@ -9,9 +9,9 @@ import { SETTING_NAMES, SETTINGS, type SettingName } from "./settings-table.ts";
 import { SettingsError } from "./store-errors.ts";
 
 export type Settings = { [Name in SettingName]?: string } & {
-  /** The only base URL that the key may be sent to. */
+  /** The only base URL to which the key is sent. */
   apiKeyBaseUrl?: string;
-  /** The only origin that the generator's key may be sent to. */
+  /** The only origin to which the generator's key is sent. */
   generatorKeyOrigin?: string;
 };
 
@@ -26,7 +26,7 @@ export function settingsFile(folder: string): string {
 }
 
 /**
- * Returns no settings if the file does not exist. Removes other users' permissions.
+ * Reads the settings, which are empty if the file does not exist. Removes the permissions of other users.
  * @throws SettingsError if the file is damaged or cannot be read
  */
 export function readSettings(file: string): Settings {
@@ -58,12 +58,15 @@ function parseSettings(text: string, file: string): Settings {
   return bindKeys(settings);
 }
 
-/** Values that users may write without quotes. */
+/** Whether a value is a number or a boolean, which users are allowed to write without quotes. */
 function isUnquotedValue(value: unknown): boolean {
   return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
-/** Binds a key without a bound address, as in files of earlier releases, to the stored base URL. */
+/**
+ * Binds an unbound API key to the stored base URL, because earlier releases did not store a binding. Removes the
+ * bindings of missing keys.
+ */
 export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
   const { apiKey, baseUrl, generatorKey } = settings;
   const boundBaseUrl = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);
@@ -75,7 +78,7 @@ export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Set
   };
 }
 
-/** Accepts a byte-order mark and an empty file. @throws SettingsError */
+/** Parses the settings. A byte-order mark and an empty file are allowed. @throws SettingsError */
 export function readObject(text: string, file: string): Record<string, unknown> {
   const body = text.replace(/^\uFEFF/, "").trim();
   if (body === "") return {};

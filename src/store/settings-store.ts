@@ -12,7 +12,7 @@ import { unsortedNames } from "./ledger-files.ts";
 import { bindKeys, readObject, readSettings, type Settings, settingsFile } from "./settings-file.ts";
 import { SettingsError } from "./store-errors.ts";
 
-/** Long, because many simultaneous changes take seconds on a slow disk. */
+/** Maximum wait for other processes, because many simultaneous changes take seconds on a slow disk. */
 const MAX_WAIT_MS = 20_000;
 const RETRY_MS = 10;
 
@@ -36,21 +36,21 @@ export class SettingsStore {
   }
 
   /**
-   * Changes settings without losing simultaneous changes of other processes.
+   * Changes settings, and keeps simultaneous changes of other processes.
    * @throws SettingsError if the file is damaged, or the disk is full
    */
   async update(changes: Changes): Promise<void> {
     await this.#exclusively(async () => this.#write(await this.read(), changes));
   }
 
-  /** Removes leftovers of killed processes, which may contain the key. @throws SettingsError */
+  /** Removes temporary files of killed processes, because they might contain the key. @throws SettingsError */
   async removeLeftovers(): Promise<boolean> {
     if (findLeftovers(this.file).length === 0) return false;
     await this.#exclusively(async () => {});
     return true;
   }
 
-  /** Runs `work` while no other process writes settings. Removes leftovers first. */
+  /** Prevents other processes from writing settings, removes leftovers, and runs `work`. */
   async #exclusively(work: () => Promise<void>): Promise<void> {
     const folder = path.dirname(this.file);
     try {
@@ -72,7 +72,7 @@ export class SettingsStore {
     }
   }
 
-  /** @throws Error after the maximum wait, with the id of the process that writes settings */
+  /** @throws Error after the maximum wait, with the id of the process that is writing settings */
   async #waitForTicket(folder: string): Promise<HeldTicket> {
     const tickets = new Tickets(folder, this.#processes, systemClock);
     tickets.sweep(CONFIG);
@@ -94,7 +94,7 @@ export class SettingsStore {
     try {
       await this.#writeInMode(0o600, allChanges);
     } catch (error) {
-      // The file system does not support modes. conf sets none for its default, 0o666.
+      // Some file systems do not support modes. The mode 0o666 works, because conf does not set its default mode.
       if (!isModeError(error)) throw error;
       await this.#writeInMode(0o666, allChanges);
     }
@@ -110,7 +110,7 @@ export class SettingsStore {
       configFileMode,
       deserialize: (text) => readObject(text, this.file),
     });
-    // In one step, because a key must never be stored with another service's address.
+    // All changes are written in one step, because a key must never be stored with the address of another service.
     conf.store = withoutUndefined({ ...conf.store, ...changes });
   }
 }
@@ -124,8 +124,8 @@ function withoutUndefined(fields: object): Settings {
 }
 
 /**
- * Checks for disk space, because conf reports success even after an incomplete write. The probe is random,
- * because it must not contain settings, and zeros may take no space.
+ * Checks the disk space by writing a file, because conf reports success even after an incomplete write. The content is
+ * random, because some file systems store zeros without using space.
  * @throws the system's error
  */
 export async function checkDiskSpace(settingsFile: string, bytes: number): Promise<void> {
@@ -143,8 +143,8 @@ export async function checkDiskSpace(settingsFile: string, bytes: number): Promi
 const LEFTOVER = /^\.(?:probe|tmp-\d{10}[0-9a-f]{6})$/;
 
 /**
- * Finds leftovers of killed processes beside the settings file and the target of its symbolic link, to which
- * conf writes. Only the process with the ticket may remove them.
+ * Finds temporary files of killed processes beside the settings file, and beside the target of a symbolic link, because
+ * conf writes to the target. Only the process with the ticket is allowed to remove the files.
  */
 export function findLeftovers(file: string): string[] {
   return [...new Set([file, resolveLink(file)])].flatMap((settingsPath) => {

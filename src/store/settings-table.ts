@@ -121,7 +121,7 @@ export type SettingName = keyof typeof TABLE;
 export type TypeOfSetting<Name extends SettingName> = (typeof TABLE)[Name]["type"];
 export type SettingType = TypeOfSetting<SettingName>;
 
-/** In the order of `imggen config`. All values are texts. */
+/** All settings, in the order of `imggen config`. The values are strings. */
 export const SETTINGS: Readonly<Record<SettingName, Setting & { type: SettingType }>> = TABLE;
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
@@ -134,7 +134,7 @@ const GENERATOR_ONLY: ReadonlySet<SettingName> = new Set([
   "price",
 ]);
 
-/** Whether a setting is for one generator, and must not apply to another. */
+/** Whether a setting applies to one generator only. */
 export function isGeneratorSetting(name: SettingName): boolean {
   return GENERATOR_ONLY.has(name) || name.startsWith("generator");
 }

@@ -4,7 +4,7 @@ import { userId } from "../lib/processes.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { Wording } from "../lib/wording.ts";
 
-/** The state folder cannot be read or written. Tasks that were accepted before are in the ledger. */
+/** The state folder cannot be read or written. Tasks that were accepted earlier are safe in the ledger. */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
@@ -18,7 +18,7 @@ export class StateFolderError extends ImggenError {
   }
 }
 
-/** A record that decides about money cannot be read. */
+/** A record that is needed for a decision about money cannot be read. */
 export class UnreadableRecordError extends ImggenError {
   readonly type = "save_failed";
 
@@ -42,13 +42,13 @@ const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
 
 function ownershipAdvice(cause: unknown, file: string): string[] {
   const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
-  // Windows has no such command, and root does not need it.
+  // Windows does not have `chown`, and root does not need to own the folder.
   if (!isForeign || !userId()) return [];
   const state = file.replace(LEDGER_IN_STATE, "");
   return [`If another user owns it, as after sudo: sudo chown -R "$USER" ${shellWord(state)}`];
 }
 
-/** @throws StateFolderError in place of a system error */
+/** @throws StateFolderError instead of a system error */
 export async function withStateFolderErrors<Result>(
   folder: string,
   hint: string,
@@ -62,7 +62,7 @@ export async function withStateFolderErrors<Result>(
   }
 }
 
-/** The settings file is damaged (`usage`) or could not be written (`save_failed`). It is unchanged. */
+/** The settings file is damaged (`usage`) or could not be written (`save_failed`), and is unchanged. */
 export class SettingsError extends ImggenError {
   readonly type: "usage" | "save_failed";
 

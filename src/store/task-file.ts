@@ -15,7 +15,7 @@ export function formatLine(line: Line): string {
 
 const DISPENSABLE_LINES: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
-/** Whether the reserve may be released for a line. The loss of other lines never causes a second submit. */
+/** Whether a line is allowed to use the reserved disk space. Other lines can be lost without causing a second submit. */
 export function mayUseReserve({ type }: Line): boolean {
   return !DISPENSABLE_LINES.has(type);
 }
@@ -23,7 +23,7 @@ export function mayUseReserve({ type }: Line): boolean {
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
-  /** Whether the last line may be incomplete, so that the next line must follow a line feed. */
+  /** Whether the last line might be incomplete, so that the next line must begin with a line feed. */
   #isTorn: boolean;
   readonly #makeRoom: () => void;
 
@@ -36,7 +36,8 @@ export class TaskFile {
   }
 
   /**
-   * Never releases the reserve, because nothing is submitted on a full disk.
+   * Creates a task's file with its first line. Does not use the reserved disk space, because a request must not be
+   * submitted while the disk is full.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
@@ -48,7 +49,7 @@ export class TaskFile {
     }
   }
 
-  /** As `create`, but never removes the file after an error, because another part may already follow it. */
+  /** Like `create`, but keeps the file after an error, because another process might have created the next part. */
   static async createPart(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
     const file = new TaskFile(path, DiskFile.createExclusive(path, 0o600), false, makeRoom);
     try {
@@ -61,7 +62,7 @@ export class TaskFile {
   }
 
   /**
-   * As `create`, but atomically, because an incomplete file would look like one of a dead process.
+   * Like `create`, but atomic, because an incomplete file would look like the file of a dead process.
    * @param isFree called with the synced temporary file
    * @returns null if `isFree` returns false, or the file exists
    */
@@ -99,13 +100,13 @@ export class TaskFile {
     }
   }
 
-  /** Whether the file was not moved, as at the end of its task, and not replaced. */
+  /** Whether the file is still at its path. Another process might have ended the task and moved the file. */
   isInPlace(): boolean {
     return this.#file.isAtPath(this.path);
   }
 
   /**
-   * Appends a line and syncs it. On a full disk, releases the reserve file for a vital line.
+   * Appends a line and syncs the file. On a full disk, removes the reserve file to record a vital line.
    * @param isVital default: by the line's type
    * @throws the system's error if the disk is still full
    */
@@ -133,14 +134,15 @@ export class TaskFile {
   }
 
   /**
-   * Closes a part of an unfinished task. Its last line is not synced; it matters only while this process lives.
+   * Closes a part of an unfinished task with the line `released`. The line is not synced, because it has no effect
+   * after this process has ended.
    * @param at ISO 8601
    */
   release(at: string): void {
     try {
       this.#write({ type: "released", at });
     } catch {
-      // After a disk error, the task stays held until this process ends.
+      // Ignored, because other processes can take the task over when this process ends.
     }
     this.#file.close();
   }
@@ -156,7 +158,7 @@ export class TaskFile {
   }
 }
 
-/** Syncs a file of another process. Never throws. */
+/** Syncs a file that another process has written. Never throws. */
 export async function syncIfPossible(path: string): Promise<void> {
   try {
     const file = DiskFile.openToRead(path);

@@ -11,13 +11,13 @@ import { LEDGER_VERSION } from "./task-file.ts";
 
 export type ReadTask =
   | { kind: "task"; task: Task }
-  /** The process ended while it wrote the intent, before any request was sent. */
+  /** The process ended while it wrote the intent, so no request was sent. */
   | { kind: "stub" }
-  /** `cause`: the error if the file could not be read. Its content may be intact. */
+  /** `cause`: the error if the file could not be read; the file's content can be intact. */
   | { kind: "damaged"; why: string; cause?: unknown }
   | { kind: "newer"; version: number };
 
-/** Maximum number of requests of a task. A larger number means a damaged line. */
+/** Maximum number of requests of a task. A line with a larger number is damaged. */
 const MAX_REQUESTS = 64;
 
 type Fields<Of> = { [Name in keyof Of]-?: z.ZodMiniType<Of[Name]> };
@@ -78,7 +78,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
     attempt: z.exactOptional(text),
     claim: z.exactOptional(text),
     once: z.exactOptional(z.literal(true)),
-    // Preserves fields of later releases, so that the request compares as equal.
+    // Keeps unknown fields of later releases, because without them a repeated request would not compare as equal.
     request: z.custom<GenerationRequest>(isRequest),
     service: z.object({ baseUrl: text, keyId: text }),
     credits: numberOrNull,
@@ -96,7 +96,7 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   refused: {
     ...attemptFields,
     error: z.object({
-      // A newer release's error type must not turn a refused request into a possibly charged one.
+      // Unknown error types of later releases are accepted, because a skipped line would make the outcome unknown.
       type: z.custom<ErrorType>((type) => typeof type === "string"),
       key: textOrNull,
       message: text,
@@ -138,7 +138,7 @@ const SCHEMAS = new Map(
   Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
 );
 
-/** Builds a task from the contents of its files, in order. Incomplete lines, left by a crash, are skipped. */
+/** Builds a task from the contents of its files, in order. Skips incomplete lines, because a crash can cause them. */
 export function readTaskLines(id: string, [content = "", ...furtherParts]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
   const [first, ...rest] = upgradeLines(splitLines(content));
@@ -148,7 +148,7 @@ export function readTaskLines(id: string, [content = "", ...furtherParts]: reado
   return { kind: "task", task: furtherParts.reduce(withPart, task) };
 }
 
-/** The holder stays null if the part's first line is incomplete. */
+/** Adds the lines of a later part. If the first line of the part is incomplete, the task has no holder (null). */
 function withPart(task: Task, content: string): Task {
   const nextTask = { ...task, holder: null, mark: "", parts: task.parts + 1 };
   return parseLines(splitLines(content)).reduce(withLine, nextTask);

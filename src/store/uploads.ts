@@ -7,11 +7,11 @@ import { withStateFolderErrors } from "./store-errors.ts";
 
 export interface UploadKey {
   sha256: string;
-  /** The configured command, because another command uploads to another place. */
+  /** The configured command, because another command might upload to another server. */
   command: string;
 }
 
-/** Whether an uploaded file's URL may be used again. A query may be an expiring signature. */
+/** Whether the URL of an uploaded file can be used again. False for a URL with a query, which might expire. */
 export function isReusable(url: string): boolean {
   return new URL(url).search === "";
 }
@@ -32,8 +32,8 @@ export class UploadCache {
 
   /**
    * Records an upload durably.
-   * @param replaced the previous URL, as read by the caller
-   * @returns the URL to send: another process's, if that process was first and its URL is reusable
+   * @param replaced the URL that `find` returned before the upload
+   * @returns the URL to send, which is the URL of another process if that process was faster and its URL is reusable
    * @throws StateFolderError
    */
   async record(key: UploadKey, url: string, replaced: string | null): Promise<string> {

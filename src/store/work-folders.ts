@@ -7,15 +7,15 @@ import { unsortedNames } from "./ledger-files.ts";
 import { isId } from "./ledger-name.ts";
 import { StateFolderError } from "./store-errors.ts";
 
-/** A command that is being killed may still write, so removals are retried. */
+/** Removals are retried, because a command that is being killed might still write files. */
 const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 
 const SCRATCH = "scratch-";
 const MAX_SCRATCH_AGE_MS = 24 * 3_600_000;
 
 /**
- * Private folders for provider replies until their images are saved, one for each attempt. A folder is
- * removed only after the end of its task, or by the user.
+ * Private folders that store the replies of providers until the images are saved. Each attempt has a separate folder,
+ * which is removed only after the task has ended.
  */
 export class WorkFolders {
   readonly folder: string;
@@ -28,7 +28,7 @@ export class WorkFolders {
     return path.join(this.folder, id, `${request}-${attempt}`);
   }
 
-  /** For replies about a job that is not in the ledger. `sweep` removes it; the provider still has the replies. */
+  /** New folder for replies about a job that is not in the ledger. `sweep` removes the folder after a day. */
   scratch(): string {
     return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
   }
@@ -39,8 +39,9 @@ export class WorkFolders {
   }
 
   /**
-   * Copies a reply durably to a folder that only the user removes, because the reply folder is removed with its task.
-   * @param reply path of a reply outside the reply folder
+   * Copies the replies to an attempt durably to a folder that only the user removes, because the reply folder is
+   * removed after the task has ended.
+   * @param reply path of another reply to copy, outside the reply folder
    * @throws the disk's error
    */
   async keep(id: string, request: number, attempt: string, reply?: string): Promise<string> {
@@ -77,7 +78,7 @@ export class WorkFolders {
     return this.#nonEmptyFiles(id, request, attempt).some((name) => !name.startsWith("."));
   }
 
-  /** As `hasReply`, but the provider's hidden notes also count, because they may show the outcome. */
+  /** Like `hasReply`, but includes hidden files of the provider, because they might show the outcome. */
   hasTrace(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).length > 0;
   }
