@@ -78,11 +78,11 @@ export type RepeatDecision =
   /** Submit the request. `warn`: an old, unfinished task to warn about; null for none. */
   | { kind: "none"; warn: Task | null }
   /** Continue this task. */
-  | { kind: "mine"; earlier: EarlierTask }
+  | { kind: "continue"; earlier: EarlierTask }
   /** Another process has claimed this task, or might have claimed it. */
-  | { kind: "theirs"; earlier: EarlierTask }
+  | { kind: "claimed"; earlier: EarlierTask }
   | { kind: "saved"; earlier: EarlierTask }
-  | { kind: "ask"; earlier: EarlierTask };
+  | { kind: "uncertain"; earlier: EarlierTask };
 
 /**
  * Decides what a repeated command does about its earlier tasks. Continues the newest unfinished task, but lets the user
@@ -101,17 +101,17 @@ export async function findUnfinished(
   const entries = (await ledger.unfinished()).reverse();
   for (const entry of entries) requireRead(entry);
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
-  const same = tasks.filter((task) => isSameRequest(task.intent, identity) && !isTried(task));
+  const sameTasks = tasks.filter((task) => isSameRequest(task.intent, identity) && !isTried(task));
   const earlierTasks = await Promise.all(
-    same.map(async (task) => toEarlierTask(await ledger.withLostReplies(task), ledger)),
+    sameTasks.map(async (task) => toEarlierTask(await ledger.withLostReplies(task), ledger)),
   );
   const findInState = (...states: EarlierState[]) => earlierTasks.find(({ state }) => states.includes(state));
-  const resumable = findInState("resumable");
-  if (resumable) return { kind: "mine", earlier: resumable };
-  const uncertain = findInState("unknown", "partly unknown");
-  if (uncertain) return { kind: "ask", earlier: uncertain };
-  const hidden = findInState("out of sight");
-  if (hidden) return { kind: "theirs", earlier: hidden };
+  const resumableTask = findInState("resumable");
+  if (resumableTask) return { kind: "continue", earlier: resumableTask };
+  const uncertainTask = findInState("unknown", "partly unknown");
+  if (uncertainTask) return { kind: "uncertain", earlier: uncertainTask };
+  const hiddenTask = findInState("out of sight");
+  if (hiddenTask) return { kind: "claimed", earlier: hiddenTask };
   return { kind: "none", warn: findInState("old")?.task ?? null };
 }
 
@@ -130,12 +130,12 @@ const REUSABILITY: Readonly<Record<EarlierState, "yes" | "perhaps" | "no">> = {
 
 const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<RepeatDecision["kind"], "none"> | null>> = {
   saved: "saved",
-  resumable: "mine",
-  old: "mine",
-  alive: "theirs",
-  "out of sight": "theirs",
-  "partly unknown": "ask",
-  unknown: "ask",
+  resumable: "continue",
+  old: "continue",
+  alive: "claimed",
+  "out of sight": "claimed",
+  "partly unknown": "uncertain",
+  unknown: "uncertain",
   failed: null,
   none: null,
 };
@@ -158,17 +158,17 @@ export function decideReuse(earlier: EarlierTask): RepeatDecision {
 async function findNewest(
   identity: RequestIdentity,
   ledger: Ledger,
-  isWanted: (task: Task) => boolean,
+  isIncluded: (task: Task) => boolean,
 ): Promise<EarlierTask | null> {
-  let uncertain: EarlierTask | null = null;
+  let uncertainTask: EarlierTask | null = null;
   for await (const task of ledger.findSameRequest(identity, undefined, requireRead)) {
-    if (!isWanted(task)) continue;
+    if (!isIncluded(task)) continue;
     const earlier = toEarlierTask(await ledger.withLostReplies(task), ledger);
-    const answer = REUSABILITY[earlier.state];
-    if (answer === "yes") return earlier;
-    if (answer === "perhaps") uncertain ??= earlier;
+    const reusability = REUSABILITY[earlier.state];
+    if (reusability === "yes") return earlier;
+    if (reusability === "perhaps") uncertainTask ??= earlier;
   }
-  return uncertain;
+  return uncertainTask;
 }
 
 export function toEarlierTask(task: Task, ledger: Ledger): EarlierTask {
@@ -209,8 +209,8 @@ export async function startUnlessSubmitted(
     // A task without an attempt does not count, because it needs this turn before its submit.
     const isSubmitted = ({ id, requests }: Task) =>
       id !== task.id && requests.some(({ attempts }) => attempts.length > 0);
-    const submitted = await findNewest(task.intent, ledger, isSubmitted);
-    if (submitted !== null) return new AnsweredError(submitted.task.id);
+    const submittedTask = await findNewest(task.intent, ledger, isSubmitted);
+    if (submittedTask !== null) return new AnsweredError(submittedTask.task.id);
     return await start(() => turn.isStillHeld());
   } finally {
     turn.release();

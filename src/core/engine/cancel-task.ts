@@ -101,7 +101,9 @@ async function endInFlight(
     if (state !== "started") continue;
     if (!intent.isPaid) await abandonRequest(claimedTask, request, taskDeps);
     else if (wait)
-      await workWithinWait(wait, taskDeps, (limited) => recoverRequest(claimedTask, request, limited));
+      await workWithinWait(wait, taskDeps, (limitedDeps) =>
+        recoverRequest(claimedTask, request, limitedDeps),
+      );
     else problem = "its request is in flight, and may be charged";
   }
   if (wait)

@@ -211,10 +211,10 @@ export class ClaimedTask {
   get unwrittenError(): ImggenError | null {
     if (this.#unwrittenLines.length === 0) return null;
     const jobs = this.#jobs;
-    const what =
+    const consequence =
       jobs.length === 0 ? STATE_MESSAGES[this.#task.state] : noteAdvice(jobs, getTaskId(this.#task));
     const cause = new Error("the disk refused a record");
-    return new StateFolderError(this.#ledger.folder, cause, { hint: what, charged: this.charged });
+    return new StateFolderError(this.#ledger.folder, cause, { hint: consequence, charged: this.charged });
   }
 
   get #jobs(): string[] {
@@ -229,9 +229,9 @@ export class ClaimedTask {
     const jobs = this.#jobs;
     if (jobs.length <= this.#warnedJobCount) return;
     this.#warnedJobCount = jobs.length;
-    const what =
+    const consequence =
       jobs.length === 0 ? STATE_MESSAGES[this.#task.state] : noteAdvice(jobs, getTaskId(this.#task));
-    this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${what}`);
+    this.#onWarning(`The ledger could not be written: ${errorText(error)}. ${consequence}`);
   }
 }
 

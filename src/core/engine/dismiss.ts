@@ -26,15 +26,15 @@ export async function dismissTask(
   ledger: Ledger,
   isStuck = false,
 ): Promise<TaskReport> {
-  const mayDismiss = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
+  const canBeDismissed = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
   const latest = await ledger.withLostReplies(task);
   if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedError(latest, ledger);
-  if (!mayDismiss(latest)) throw outcomeIsKnown(task);
+  if (!canBeDismissed(latest)) throw outcomeIsKnown(task);
   const claimedTask = await claimTask(task, ledger, () => {});
   if (claimedTask === "held") throw await claimedError(task, ledger);
   if (claimedTask === "ended") throw outcomeIsKnown(task);
   for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
-  if (!mayDismiss(claimedTask.task)) {
+  if (!canBeDismissed(claimedTask.task)) {
     await claimedTask.release();
     throw outcomeIsKnown(claimedTask.task);
   }

@@ -187,13 +187,14 @@ class TaskDriver {
 
   get #saveGoal(): SaveGoal {
     const { destination, keepsNewer = false, isContinued } = this.#goal;
-    const intended = this.#task.intent.destination;
+    const recordedDestination = this.#task.intent.destination;
     return {
-      destination: destination ?? (isContinued ? recoveryDestination(intended) : intended),
+      destination:
+        destination ?? (isContinued ? recoveryDestination(recordedDestination) : recordedDestination),
       // A user who gives a destination to this command accepts that existing files are replaced.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherDestination: destination !== null && !isSameDestination(destination, intended),
+      isOtherDestination: destination !== null && !isSameDestination(destination, recordedDestination),
     };
   }
 

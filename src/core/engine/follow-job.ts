@@ -326,7 +326,7 @@ export async function cancelJob(
     CANCEL_REPLY_TIMEOUT_MS,
     timeLimitError(CANCEL_REPLY_TIMEOUT_MS),
     deps,
-    async (limited) => provider.cancel?.(job.id, limited),
+    async (limitedSignal) => provider.cancel?.(job.id, limitedSignal),
   ).catch((error: unknown) => {
     if (error instanceof AuthRequiredError) return error;
     throw error;

@@ -39,8 +39,8 @@ export async function recoverRequest(
   const job = createJob(claimedTask.task, request, attempt, ledger.work);
   const onProgress = (share: number) =>
     deps.onProgress({ type: "progress", taskId: taskId ?? id, request, share, waiting: null });
-  const reply = await withinLimit(requestMs, timeLimitError(requestMs), deps, async (limited) =>
-    connection.provider.recover?.(job, { signal: limited, onProgress }),
+  const reply = await withinLimit(requestMs, timeLimitError(requestMs), deps, async (limitedSignal) =>
+    connection.provider.recover?.(job, { signal: limitedSignal, onProgress }),
   );
   // Nothing is recorded, so that the next run can still recover the reply.
   if (signal.aborted && (reply === null || mayStillRun(reply)))

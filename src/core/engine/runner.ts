@@ -119,9 +119,10 @@ export class Runner {
   async noteEnded(): Promise<void> {
     const { ledger } = this.#options;
     for (const entry of this.#open.filter(({ isIdle, task }) => isIdle && !ledger.isOpen(task.id))) {
-      const read = await ledger.read(entry.task.id);
-      if (read?.kind !== "task" || !isAtEnd(read.task) || !entry.isIdle || entry.isEnded) continue;
-      entry.task = read.task;
+      const ledgerEntry = await ledger.read(entry.task.id);
+      if (ledgerEntry?.kind !== "task" || !isAtEnd(ledgerEntry.task) || !entry.isIdle || entry.isEnded)
+        continue;
+      entry.task = ledgerEntry.task;
       this.#end(entry);
     }
   }
@@ -152,11 +153,11 @@ export class Runner {
 
   #next(): QueuedTask | undefined {
     const { clock, maxSending } = this.#options;
-    const sending = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
-    const isFree = sending < maxSending && this.#running.size < MAX_RUNNING;
+    const sendingCount = this.#open.filter(({ run, isAccepted }) => run !== null && !isAccepted).length;
+    const hasCapacity = sendingCount < maxSending && this.#running.size < MAX_RUNNING;
     const nowMs = clock.monotonicMs();
-    const due = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
-    return due.find(({ dropReason, hasWork }) => dropReason !== null || (isFree && hasWork));
+    const dueTasks = this.#open.filter((each) => each.isIdle && each.notBeforeMs <= nowMs);
+    return dueTasks.find(({ dropReason, hasWork }) => dropReason !== null || (hasCapacity && hasWork));
   }
 
   async #pause(): Promise<void> {
@@ -165,10 +166,10 @@ export class Runner {
       return;
     }
     const { clock } = this.#options;
-    const idle = this.#open.filter(
+    const idleTasks = this.#open.filter(
       ({ isIdle, hasWork, dropReason }) => isIdle && (hasWork || dropReason !== null),
     );
-    const soonestMs = Math.min(...idle.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
+    const soonestMs = Math.min(...idleTasks.map(({ notBeforeMs }) => notBeforeMs)) - clock.monotonicMs();
     const ms = soonestMs > 0 ? Math.min(soonestMs, IDLE_MS) : IDLE_MS;
     await clock.sleep(ms, this.#wake.signal).catch(() => {});
   }
@@ -227,9 +228,9 @@ export class Runner {
       entry.error = report.error;
       for (const warning of report.warnings) entry.warnings.add(warning);
     }
-    const read = await ledger.read(entry.task.id);
-    if (read?.kind !== "task") throw new Error("its file cannot be read");
-    entry.task = read.task;
+    const ledgerEntry = await ledger.read(entry.task.id);
+    if (ledgerEntry?.kind !== "task") throw new Error("its file cannot be read");
+    entry.task = ledgerEntry.task;
     return true;
   }
 

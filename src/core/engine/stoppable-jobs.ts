@@ -48,20 +48,20 @@ export class StoppableJobs {
       if (signal.aborted) resolve(null);
       else signal.addEventListener("abort", () => resolve(null), { once: true });
     });
-    const answers = await Promise.all(
+    const results = await Promise.all(
       [...this.#open].map(async ({ taskId, name, cancel }) => {
         const isStopped = await Promise.race([cancel(signal).catch(() => null), aborted]);
         return { taskId, name, isStopped };
       }),
     );
     const tasks = new Map<string, StopResult>();
-    for (const answer of answers) tasks.set(answer.taskId, mergeResults(answer, tasks.get(answer.taskId)));
+    for (const result of results) tasks.set(result.taskId, mergeResults(result, tasks.get(result.taskId)));
     return [...tasks.values()];
   }
 }
 
 /** Combines the results of two jobs of one task. The task counts as stopped only if both jobs are stopped. */
 function mergeResults(first: StopResult, second: StopResult = first): StopResult {
-  const answers = [first.isStopped, second.isStopped];
-  return { ...first, isStopped: answers.includes(null) ? null : answers.every(Boolean) };
+  const replies = [first.isStopped, second.isStopped];
+  return { ...first, isStopped: replies.includes(null) ? null : replies.every(Boolean) };
 }

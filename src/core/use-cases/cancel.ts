@@ -95,12 +95,12 @@ const NONE_CANCELLED = { cancelled: 0 };
 
 async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseDeps): Promise<CancelReport> {
   let counts = { ...NONE_CANCELLED, requests: record.requests.length };
-  const before = taskFacts(record);
-  const report = await catchIntoReport(before, async () => {
-    if (!STATES[before.state].isOpen) return before;
+  const initialReport = taskFacts(record);
+  const report = await catchIntoReport(initialReport, async () => {
+    if (!STATES[initialReport.state].isOpen) return initialReport;
     if (record.intent.taskId === null) throw serviceTaskError(record);
     const warnings: string[] = [];
-    const { held: claimedTask, latest } = await claimLatest(record, wait, deps, (message) =>
+    const { claimedTask, latest } = await claimLatest(record, wait, deps, (message) =>
       warnings.push(message),
     );
     if (claimedTask === null) {
@@ -121,15 +121,15 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
  * Claims a task. If another process has the claim, marks the task as cancelled and waits for that process to end the
  * task.
  * @param wait maximum wait for the other process
- * @returns `held: null` if the other process still has the claim or has ended the task; `latest` is the task as last
- *   read
+ * @returns `claimedTask: null` if the other process still has the claim or has ended the task; `latest` is the task as
+ *   last read
  */
 async function claimLatest(
   record: Task,
   wait: WaitSettings | null,
   { ledger, clock, signal }: UseCaseDeps,
   onWarning: (message: string) => void,
-): Promise<{ held: ClaimedTask | null; latest: Task }> {
+): Promise<{ claimedTask: ClaimedTask | null; latest: Task }> {
   const beginMs = clock.monotonicMs();
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
@@ -137,15 +137,15 @@ async function claimLatest(
     // A server has no claim on its waiting tasks, so this process can end them. The server finds their end in the
     // ledger.
     const claimedTask = await claimTask(latest, ledger, onWarning, latest.intent.server);
-    if (typeof claimedTask !== "string") return { held: claimedTask, latest };
+    if (typeof claimedTask !== "string") return { claimedTask, latest };
     const entry = await ledger.read(record.id);
     if (entry?.kind === "task") latest = entry.task;
-    if (claimedTask === "ended" || !STATES[latest.state].isOpen) return { held: null, latest };
+    if (claimedTask === "ended" || !STATES[latest.state].isOpen) return { claimedTask: null, latest };
     const isCancellable = canBeCancelled(latest);
     if (isCancellable && !isMarked) await ledger.markCancelled(latest);
     isMarked ||= isCancellable;
     if (clock.monotonicMs() >= (isCancellable ? Math.max(untilMs, beginMs + MAX_CANCEL_MS) : untilMs))
-      return { held: null, latest };
+      return { claimedTask: null, latest };
     await clock.sleep(READ_INTERVAL_MS, signal);
   }
 }
@@ -153,12 +153,12 @@ async function claimLatest(
 /** Error for a task of the service, whose document has no operation to cancel. */
 function serviceTaskError(record: Task): UsageError {
   const { taskId, charged } = taskFacts(record);
-  const what = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
+  const name = taskId === null ? `Request ${record.id}` : `Task ${taskId}`;
   const next =
     taskId === null
       ? phrase`To stop tracking it: ${action("dismiss", record.id)}`
       : phrase`It still runs. To save its images: ${action("resume", taskId)}`;
-  return new UsageError(`${what} cannot be cancelled: the service has no operation for that.`, {
+  return new UsageError(`${name} cannot be cancelled: the service has no operation for that.`, {
     hint: ["Nothing was sent.", next],
     charged,
   });

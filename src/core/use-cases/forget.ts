@@ -82,9 +82,9 @@ export async function findOlderForgettable(
       "Use a date such as 2026-01-31, or an age such as 30d or 2w.",
     );
   const forgettable: Forgettable = { ids: [], skipped: 0 };
-  const end = idTime(beforeMs);
-  for await (const entry of ledger.entries((name) => (parseTaskName(name) ?? name) < end)) {
-    if (entry.kind !== "task" || entry.task.id >= end) continue;
+  const endId = idTime(beforeMs);
+  for await (const entry of ledger.entries((name) => (parseTaskName(name) ?? name) < endId)) {
+    if (entry.kind !== "task" || entry.task.id >= endId) continue;
     if ((entry.task.intent.service.baseUrl === SANDBOX_SERVICE) !== isSandbox) continue;
     if (keepReason(entry.task, clock.now()) === null) forgettable.ids.push(entry.task.id);
     else forgettable.skipped += 1;

@@ -133,10 +133,10 @@ async function continueEarlier(
 ): Promise<TaskReport | null> {
   const triedIds = new Set<string>();
   for (;;) {
-    const again = await findUnfinished(request, deps, ({ id }) => triedIds.has(id));
-    switch (again.kind) {
-      case "mine": {
-        const { task } = again.earlier;
+    const decision = await findUnfinished(request, deps, ({ id }) => triedIds.has(id));
+    switch (decision.kind) {
+      case "continue": {
+        const { task } = decision.earlier;
         triedIds.add(task.id);
         // The destination of the task is not checked, because the task's saved images do not block the path.
         if (!isSameDestination(spec.destination, task.intent.destination)) await requireUsable(spec);
@@ -144,22 +144,22 @@ async function continueEarlier(
         if (report !== null) return { ...report, reused: true };
         continue;
       }
-      case "ask":
+      case "uncertain":
         return {
-          ...taskReport(again.earlier.task),
-          error: sentBeforeError(again.earlier.task),
+          ...taskReport(decision.earlier.task),
+          error: sentBeforeError(decision.earlier.task),
           reused: true,
         };
-      case "theirs":
+      case "claimed":
         return {
-          ...taskReport(again.earlier.task),
-          error: maybeSubmittingError(again.earlier.task),
+          ...taskReport(decision.earlier.task),
+          error: maybeSubmittingError(decision.earlier.task),
           reused: true,
         };
       case "saved":
         return null;
       case "none":
-        if (again.warn !== null) await warn(identicalUnfinishedWarning(again.warn));
+        if (decision.warn !== null) await warn(identicalUnfinishedWarning(decision.warn));
         return null;
     }
   }
@@ -228,12 +228,12 @@ export async function reuseEarlier(
   const maxWaitMs = wait ? waitTimeoutMs(wait, request) : NO_WAIT_MAX_MS;
   const endMs = clock.monotonicMs() + maxWaitMs;
   let isFirst = true;
-  let again = await findReusable(request, deps);
-  while (again.kind !== "none") {
-    const { task } = again.earlier;
+  let decision = await findReusable(request, deps);
+  while (decision.kind !== "none") {
+    const { task } = decision.earlier;
     const remainingMs = Math.max(0, endMs - clock.monotonicMs());
     const report = await reuseOnce(
-      again,
+      decision,
       { ...spec, wait: wait && { ...wait, timeoutMs: remainingMs } },
       deps,
     );
@@ -248,8 +248,9 @@ export async function reuseEarlier(
     // If the task failed during the wait, its failure is reported instead of a new submit.
     if (current?.state === "failed" || current?.task.state === "cancelled")
       return { ...taskReport(current.task), reused: true };
-    const decision: RepeatDecision = current === null ? { kind: "none", warn: null } : decideReuse(current);
-    again = decision.kind === "none" ? await findReusable(request, deps) : decision;
+    const nextDecision: RepeatDecision =
+      current === null ? { kind: "none", warn: null } : decideReuse(current);
+    decision = nextDecision.kind === "none" ? await findReusable(request, deps) : nextDecision;
   }
   return null;
 }
@@ -277,13 +278,13 @@ async function reuseOnce(
 ): Promise<TaskReport> {
   const report = taskReport(earlier.task);
   switch (kind) {
-    case "theirs":
+    case "claimed":
       if (spec.wait === null && isAllSubmitted(earlier.task)) return unawaitedReport(report);
       return { ...report, error: await claimedError(earlier.task, deps.ledger) };
-    case "ask":
+    case "uncertain":
       return report;
     case "saved":
-    case "mine":
+    case "continue":
       return obtainImages(earlier, spec, report, deps);
   }
 }

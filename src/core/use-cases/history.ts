@@ -112,13 +112,13 @@ interface HistoryQueryDeps {
 /** Creates a filter. Tasks of the sandbox are never listed together with tasks of other services. @throws UsageError */
 export async function createHistoryFilter(
   { search, status, model, since }: HistoryQuery,
-  { matrix, nowMs, isSandbox, generator, getLabel: labelOf }: HistoryQueryDeps,
+  { matrix, nowMs, isSandbox, generator, getLabel }: HistoryQueryDeps,
 ): Promise<HistoryFilter> {
   return {
     search,
     status,
     model: model === undefined ? undefined : (resolveModel(model, await matrix())?.id ?? model),
-    sinceMs: since === undefined ? undefined : requireSince(since, nowMs, labelOf("since")),
+    sinceMs: since === undefined ? undefined : requireSince(since, nowMs, getLabel("since")),
     isOfService: ({ baseUrl }) =>
       generator === undefined ? (baseUrl === SANDBOX_SERVICE) === isSandbox : baseUrl === generator,
   };

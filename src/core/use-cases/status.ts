@@ -138,17 +138,18 @@ async function statusOfJobs(
 ): Promise<TaskReport> {
   if (!taskDeps.connection.provider.poll) return taskReport(task);
   const isUnsent = task.requests.some(({ state }) => state === "waiting");
-  const seen =
+  const polledTask =
     wait === null || isUnsent
       ? await pollJobsOnce(task, jobs, taskDeps)
       : await waitForJobs(task, jobs, wait, taskDeps);
-  if ("ledgerId" in seen) return seen;
-  const hasCompleted = seen.state === "completed" || seen.requests.some(({ state }) => state === "completed");
-  if (destination === null || !hasCompleted) return taskReport(seen);
-  const once = { timeoutMs: 0, schedule: null };
-  if (task.state === "saved") return saveAgain(task, { wait: once, destination }, deps);
-  if (task.state === "failed") return continueNamed(task, { wait: once, destination, sends: false }, deps);
-  return continueTask(task, { wait: once, destination, sends: false }, deps);
+  if ("ledgerId" in polledTask) return polledTask;
+  const hasCompleted =
+    polledTask.state === "completed" || polledTask.requests.some(({ state }) => state === "completed");
+  if (destination === null || !hasCompleted) return taskReport(polledTask);
+  const noWait = { timeoutMs: 0, schedule: null };
+  if (task.state === "saved") return saveAgain(task, { wait: noWait, destination }, deps);
+  if (task.state === "failed") return continueNamed(task, { wait: noWait, destination, sends: false }, deps);
+  return continueTask(task, { wait: noWait, destination, sends: false }, deps);
 }
 
 /**
@@ -185,31 +186,31 @@ async function waitForJobs(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<Task | TaskReport> {
-  let seen = task;
+  let polledTask = task;
   const waits = await Promise.all(
     jobs.map(async (job) => ({
       job,
-      waited: await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps),
+      waitResult: await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps),
     })),
   );
-  for (const { job, waited } of waits) {
-    if (waited.outcome === "refused") throw waited.error;
-    if (waited.outcome === "interrupted") throw deps.signal.reason;
-    if (waited.outcome === "gone" && task.state === "accepted")
-      throw noLongerKnownError(task, waited.lastFailure.why);
-    if (waited.outcome === "gone")
-      throw pollError(waited.lastFailure, getCharged(task), deps.connection.serviceUrl);
-    if (waited.outcome === "ended") seen = withState(seen, job, waited.task, deps);
+  for (const { job, waitResult } of waits) {
+    if (waitResult.outcome === "refused") throw waitResult.error;
+    if (waitResult.outcome === "interrupted") throw deps.signal.reason;
+    if (waitResult.outcome === "gone" && task.state === "accepted")
+      throw noLongerKnownError(task, waitResult.lastFailure.why);
+    if (waitResult.outcome === "gone")
+      throw pollError(waitResult.lastFailure, getCharged(task), deps.connection.serviceUrl);
+    if (waitResult.outcome === "ended") polledTask = withState(polledTask, job, waitResult.task, deps);
     else {
-      const { lastFailure } = waited;
-      if (lastFailure !== null && !waited.wasSeen && task.state === "failed")
+      const { lastFailure } = waitResult;
+      if (lastFailure !== null && !waitResult.wasSeen && task.state === "failed")
         throw pollError(lastFailure, getCharged(task), deps.connection.serviceUrl);
-      seen = withState(seen, job, { status: "running" }, deps);
+      polledTask = withState(polledTask, job, { status: "running" }, deps);
       if (lastFailure !== null)
-        return { ...taskReport(seen), error: stillRunningError(seen, lastFailure.why) };
+        return { ...taskReport(polledTask), error: stillRunningError(polledTask, lastFailure.why) };
     }
   }
-  return seen;
+  return polledTask;
 }
 
 type PolledJob = Parameters<typeof endLine>[0] | { status: "running" };
@@ -245,10 +246,10 @@ async function statusWithoutJob(
         deps,
       );
   }
-  const seen = await withWaitingRequests(latest, deps);
-  if (seen.state === "waiting") await requireProvider(seen, deps);
-  const isIdle = seen.state === "waiting" && !deps.ledger.isHeld(seen);
-  return { ...taskReport(seen), ...(isIdle && { isIdle }) };
+  const currentTask = await withWaitingRequests(latest, deps);
+  if (currentTask.state === "waiting") await requireProvider(currentTask, deps);
+  const isIdle = currentTask.state === "waiting" && !deps.ledger.isHeld(currentTask);
+  return { ...taskReport(currentTask), ...(isIdle && { isIdle }) };
 }
 
 /** @throws MissingProviderError */
@@ -263,15 +264,21 @@ async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task>
   const isStarted = task.requests.some(({ state }) => state === "started");
   if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
   const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
-  let seen = task;
+  let currentTask = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {
     if (state !== "started" || attempt === null) continue;
     const job = createJob(task, request, attempt.name, ledger.work);
     if (await connection.provider.isAtWork?.(job, signal)) continue;
     const why = "its process ended";
-    seen = withLine(seen, { type: "waiting", at: isoTime(clock.now()), request, attempt: attempt.name, why });
+    currentTask = withLine(currentTask, {
+      type: "waiting",
+      at: isoTime(clock.now()),
+      request,
+      attempt: attempt.name,
+      why,
+    });
   }
-  return seen;
+  return currentTask;
 }
 
 /** Returns the status of an id that is not in the ledger. @throws if a poll has no usable reply */
@@ -290,8 +297,8 @@ async function statusOfId(
     if (destination !== null)
       return saveUnknownId(id, destination, wait ?? { timeoutMs: 0, schedule: null }, deps);
     const { waitForId } = await import("../engine/continue.ts");
-    const waited = await waitForId(job, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
-    return "report" in waited ? waited.report : createEndedReport(report, id, waited.task);
+    const waitResult = await waitForId(job, wait ?? { timeoutMs: 0, schedule: null }, taskDeps);
+    return "report" in waitResult ? waitResult.report : createEndedReport(report, id, waitResult.task);
   }
   const reply = await pollOnce(id, { job }, taskDeps);
   if (taskDeps.signal.aborted) throw interruptedError(taskDeps.signal, report.charged);
