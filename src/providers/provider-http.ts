@@ -40,7 +40,7 @@ export type OwnUrl = URL & { readonly [OWN]: true };
 
 const MAX_URL_LENGTH = 2000;
 
-/** Time limit of a request that costs nothing. */
+/** Time limit of a request that costs nothing, in milliseconds. */
 const GET_TIMEOUT_MS = 15_000;
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
@@ -241,7 +241,7 @@ export class ProviderServer {
     return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
   }
 
-  /** @param relative a path below the base URL, which can contain a query */
+  /** @param relative a path below the base URL, with an optional query */
   urlBelow(relative: string): string {
     return this.#resolveUrl(relative).href;
   }
@@ -288,7 +288,7 @@ export class ProviderServer {
     return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
   }
 
-  /** @param relative a path below the base URL, which can contain a query, or a URL of the server */
+  /** @param relative a path below the base URL with an optional query, or a URL of the server */
   #resolveUrl(relative: string | OwnUrl): URL {
     if (typeof relative !== "string") return relative;
     const url = new URL(this.#base.href);
@@ -323,7 +323,7 @@ export class ProviderServer {
   }
 
   #unsent(cause: unknown, signal: AbortSignal): ProviderError {
-    // The message and the hint of this error describe how to trust the server's certificate.
+    // `describeConnectionError` explains how to trust the server's certificate.
     if (isUntrusted(cause)) {
       const { message, hint } = describeConnectionError(cause, this.#base);
       return new ProviderError(this.mask(message), { kind: "unsent" }, { cause, hint });

@@ -38,7 +38,8 @@ export type Reference = { file: string; mediaType: string } | { url: string };
 
 export interface SubmitHow {
   /**
-   * Aborts the request. The part of the reply that has arrived is stored, and is used if the reply is complete.
+   * Aborts the request. The bytes of the reply that have arrived are stored, and are used if the reply is
+   * complete.
    */
   signal: AbortSignal;
   /** Called just before the request can reach the provider. */
@@ -81,8 +82,8 @@ export type SubmitReply =
   /** The provider accepted the request. `taskId`: id of the job at the provider, for polling. */
   | { outcome: "accepted"; taskId: string }
   /**
-   * The job's folder contains the image, or a reply with the image's URL, and `images` reads this file.
-   * `savedPath`: path of the reply if it is in a fallback file.
+   * The job's folder contains a file with the image, or with a reply that contains the image's URL. `images`
+   * reads this file. `savedPath`: path of the reply if it is in a fallback file.
    */
   | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
@@ -92,7 +93,7 @@ export type SubmitReply =
    */
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
   /**
-   * The request did not reach the provider. `error`: the error for the user. Absent: the connection error in
+   * The request did not reach the provider. `error`: the error for the user; default: an error created from
    * `cause`.
    */
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
@@ -187,7 +188,7 @@ export type SentRequest =
   /** `url`: without a query. `workflow`: a line for each value that imggen sets in the workflow. */
   { method: "POST"; url: string; body: unknown; workflow?: string[] } | { command: readonly string[] };
 
-/** Result of `prepare`, which applies to new requests. */
+/** Result of `prepare` for new requests. */
 export interface Prepared {
   /** Whether the workflow costs money. A workflow at a local address can cost money too. */
   isPaid: boolean;
@@ -280,8 +281,8 @@ export type Failure =
   /** The request was certainly not sent, because the disk cannot store a reply. */
   | { kind: "disk" }
   /**
-   * The provider refused the account's key, credit or limit. All requests fail until the user fixes the
-   * account.
+   * The provider refused the account because of its key, credit or limit. All requests fail until the user
+   * fixes the account.
    */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** No image was made. imggen can repeat the request after `retryAfterMs`. */

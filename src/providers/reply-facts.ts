@@ -44,7 +44,7 @@ function isFlagged(value: unknown, depth: number): boolean {
   if (depth === 0 || typeof value !== "object" || value === null) return false;
   if (Array.isArray(value)) return value.some((entry) => isFlagged(entry, depth - 1));
   if (!isJsonObject(value)) return false;
-  // `input` and `request` repeat the user's request, so they contain no mark by the service.
+  // `input` and `request` repeat the user's request, so a mark in these fields is not from the service.
   const fields = Object.entries(value).filter(([name]) => name !== "input" && name !== "request");
   return fields.some(
     ([name, entry]) =>

@@ -22,7 +22,7 @@ interface ReplyFileOptions {
   /** Files for the complete reply if its first disk fails, in order of preference. Default: no files. */
   fallbackFiles?: readonly string[] | undefined;
   /**
-   * Whether a reply that cannot be written is not needed, because the ledger's reserve file has space for its
+   * Whether a reply that cannot be written is dispensable, because the ledger's reserve file has space for its
    * facts.
    */
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
@@ -136,7 +136,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#write(chunk);
     this.#unsyncedBytes += chunk.length;
     if (!this.#options.isPaid || this.#unsyncedBytes < SYNC_INTERVAL_BYTES) return;
-    // A sync during the transfer shortens the sync at its end.
+    // A sync during the transfer makes the final sync faster.
     this.#unsyncedBytes = 0;
     this.#syncing = this.#file.sync().catch(() => {});
   }
@@ -222,7 +222,8 @@ export class ReplyFile implements ReplyReceiver {
     try {
       const errorBody = Buffer.concat(this.#errorChunks);
       const maskedText = this.#options.mask(errorBody.toString("utf8"));
-      // A body without the key is written as it arrived, because a compressed body would be damaged as text.
+      // If masking changes nothing, the original bytes are written, because conversion to text would damage a
+      // compressed body.
       this.#write(maskedText === errorBody.toString("utf8") ? errorBody : Buffer.from(maskedText));
       await this.#store();
       if (this.#options.isPaid) await this.#file.sync();

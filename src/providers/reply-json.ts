@@ -26,8 +26,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * Replaces numbers outside of strings. Strings are found without a pattern, because a base64 image is too long
- * for a pattern.
+ * Replaces invalid numbers outside of strings with null. Strings are found without a regular expression,
+ * because a base64 image is too long for a regular expression.
  */
 function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];

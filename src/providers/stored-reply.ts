@@ -46,7 +46,8 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
 const ROOT_UID = 0;
 
 /**
- * Returns 0 for a file of another user, because other users can write to a shared folder.
+ * Returns a file's size, but 0 for another user's file, because other users can write false replies to a shared
+ * folder.
  * @throws the disk's error
  */
 function fileSize(file: string): number {

@@ -34,8 +34,8 @@ export interface BeginRefusal {
 export type BeginResult = { taskId: string; recordDelivery: () => void } | { refused: BeginRefusal };
 
 /**
- * Timeout for the check whether a workflow costs money, in milliseconds. A client gets a refusal within 15 s,
- * so this timeout is shorter.
+ * Timeout for the check whether a workflow costs money, in milliseconds. It must be shorter than the 15 s
+ * within which a client gets a refusal.
  */
 export const PREPARE_TIMEOUT_MS = 10_000;
 
@@ -92,9 +92,9 @@ async function beginCall(
 
 /**
  * Finds the call that a request repeats: the call with the request's key, or otherwise a call with equal
- * content. Of several calls, the oldest is chosen whose reply is not delivered and whose clients no longer
- * wait, or else the oldest of all. In doubt, a request counts as a repetition, because a missing second image
- * is less harmful than a second charge.
+ * content. Of several calls, a call whose clients have gone without a reply is preferred, because a client
+ * repeats its own call. In doubt, a request counts as a repetition, because a missing second image is less
+ * harmful than a second charge.
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
@@ -111,7 +111,7 @@ async function isRepeated(call: Call, { key, isRetry }: CallRequest, service: Se
   const { calls, ledger, clock, onceMs } = service;
   const entry = await ledger.read(call.id);
   const task = entry?.kind === "task" ? entry.task : null;
-  // The client's error was that nothing was sent, so its next request begins a new task.
+  // The client received the error that nothing was sent, so the client's next request begins a new task.
   if (task !== null && isUnsent(task)) {
     calls.forget(call);
     return false;
@@ -204,7 +204,7 @@ async function beginChecked(intent: Intent, service: Service, call: Call): Promi
     throw new InterruptedError(null);
   const heldTask = await ledger.begin(intent, { id: call.id, isShared: true });
   if (heldTask === "taken") return;
-  // The task's file is closed, because hundreds of waiting tasks would have too many open files.
+  // The task's file is closed, because hundreds of waiting tasks would need too many open files.
   ledger.release(heldTask, true);
   runner.take(heldTask.task, clients.hasAbsentClients(call.taskId));
 }

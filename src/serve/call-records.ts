@@ -121,7 +121,7 @@ export class Calls {
     });
   }
 
-  /** @param name name from a task's file, which is not trusted */
+  /** @param name comes from a task's file, so it is not trusted */
   async find(name: string): Promise<Call | null> {
     return CALL_NAME.test(name) ? this.#read(name).catch(() => null) : null;
   }

@@ -70,9 +70,9 @@ export const FILES_FOLDER = "files";
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**
- * Returns the first field whose removal changes the refusal, by its name in the client's API, or null if no
- * field is the cause.
+ * Finds the first field whose removal changes the refusal.
  * @param refusal message of the refusal
+ * @returns the field's name in the client's API, or null
  */
 export function findInvalidField(
   refusal: string,

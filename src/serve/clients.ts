@@ -20,8 +20,8 @@ interface ClientsDeps {
 
 /**
  * Clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a
- * client waits for it. If the client does not reconnect in time, the call's unsent requests are dropped,
- * because they might be charged.
+ * client waits for its image. If no client reconnects in time, the call's unsent requests are dropped, because
+ * nobody would receive their images.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
@@ -72,7 +72,9 @@ export class Clients {
     return () => endWait("delivered");
   }
 
-  /** Takes over a task of an ended process, unless a client waits for the task at another running process. */
+  /**
+   * Takes over a task of an ended process, unless another running process has a client that waits for the task.
+   */
   async adopt(task: Task): Promise<void> {
     const { calls, runner } = this.#deps;
     const name = task.intent.call;

@@ -41,8 +41,8 @@ export interface ServeOptions {
   dailyCredits: number | null;
   graceMs: number;
   /**
-   * Time in milliseconds in which equal requests without an Idempotency-Key are one call. null: only requests
-   * that a client marks as retries belong to an earlier call.
+   * Time in milliseconds in which equal requests without an Idempotency-Key count as one call. null: only
+   * requests that a client marks as retries belong to an earlier call.
    */
   onceMs: number | null;
   /**
@@ -86,8 +86,8 @@ export interface Service extends ServeOptions {
 }
 
 /**
- * Whether a key is this server's. The key is also accepted with the prefix `sk-`, because earlier releases
- * printed it in this form.
+ * Whether a key is the key of this server. The prefix `sk-` is accepted too, because earlier releases printed
+ * the key with this prefix.
  */
 export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
   return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY_PREFIX), apiKey);

@@ -104,8 +104,8 @@ class Requests {
   }
 
   /**
-   * Whether the server is LocalAI, which has no `/images/edits` and is the only server that lists capabilities
-   * of models.
+   * Whether the server is LocalAI, the only server that lists capabilities of models. LocalAI has no
+   * `/images/edits`.
    */
   async #isLocalAi(signal: AbortSignal): Promise<boolean> {
     const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);

@@ -38,7 +38,7 @@ function sizeFor({ ratio, size }: Sized, model: string | null): SizeFields {
   return { size: `${w}x${h}` };
 }
 
-/** Only sizes that OpenAI's models before gpt-image-2 support. */
+/** The only sizes that OpenAI's models before gpt-image-2 support. */
 const FIXED_SIZES = [
   [1024, 1024],
   [1536, 1024],

@@ -1,4 +1,4 @@
-// Types of packages that make images, published as `imggen/provider`.
+// Types for packages that make images, published as `imggen/provider`.
 
 /** Default export of a package that is used with `--generator npm:<name of the package>`. */
 export interface ProviderPackage {
@@ -30,12 +30,13 @@ export interface ProviderPackage {
   /** Whether every request needs a model. Default: false. */
   readonly needsModel?: boolean;
   /**
-   * Names of the request's fields for `--seed` and `--negative`. imggen refuses a flag whose field has no name.
+   * Names of the request's fields for `--seed` and `--negative`. imggen refuses a flag if the name of its field
+   * is missing.
    */
   readonly fieldNames?: { readonly seed?: string; readonly negative?: string };
   /** Names of other fields that the user can set with `--field`. Default: any name. */
   readonly settings?: readonly string[];
-  /** Creates the provider. imggen calls this function once in each run. It must not send requests. */
+  /** Creates the provider. imggen calls this function once in each run. The function must not send requests. */
   create(setup: ProviderSetup): Provider;
 }
 
@@ -43,7 +44,7 @@ export interface ProviderSetup {
   /** Address of the API, without a slash at its end. */
   readonly url: string;
   /**
-   * The user's key, or null if there is no key. imggen adds the key to requests for images and to those of
+   * The user's key, or null if there is no key. imggen adds the key to requests for images and to requests by
    * `fetch`.
    */
   readonly key: string | null;
@@ -78,8 +79,8 @@ export interface Provider {
    */
   request(job: Job): ImageRequest | Promise<ImageRequest>;
   /**
-   * Parses the JSON of a successful reply. Returns null if its form is unknown. After a crash, imggen might
-   * call this function again.
+   * Parses the JSON of a successful reply. Returns null if the reply's form is unknown. After a crash, imggen
+   * might call this function again.
    */
   read(reply: unknown): ReadReply | null;
   /**
@@ -138,7 +139,7 @@ export type ReadReply =
   | (ReadImage & { usage?: Record<string, unknown> })
   /** Several images for one request. imggen saves all of them if they are paid for. */
   | { images: readonly ReadImage[]; usage?: Record<string, unknown> }
-  /** The service refused the request: no image, no charge. The text is the service's reason. */
+  /** The service refused the request, made no image and charged nothing. `refused`: the service's reason. */
   | { refused: string };
 
 export type ReadImage = { base64: string } | { url: string };

@@ -10,7 +10,7 @@ import type { PackageName, PackageSpec } from "../kinds.ts";
 import type { ProviderPackage, ProviderSetup } from "./interface.ts";
 import { PackageThread } from "./package-thread.ts";
 
-/** Folder in which the user installs packages. They are in its subfolder `node_modules`. */
+/** Returns the folder in which the user installs packages. npm creates a `node_modules` folder in it. */
 export function packagesFolder(configFolder: string): string {
   return path.join(configFolder, "providers");
 }

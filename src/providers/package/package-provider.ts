@@ -90,7 +90,10 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !hasControlCharacter(id);
 }
 
-/** @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if it aborts */
+/**
+ * @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if the signal
+ * aborts
+ */
 async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
@@ -219,10 +222,7 @@ function refusal(message: string): string {
   return JSON.stringify({ error: { message, code: "moderation" } });
 }
 
-/**
- * @throws ProviderError if the list cannot be read, so that no model counts as missing; the signal's reason if
- * it aborts
- */
+/** @throws ProviderError if the list cannot be read; the signal's reason if the signal aborts */
 async function listModels(
   provider: Provider,
   server: ProviderServer,

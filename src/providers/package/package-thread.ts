@@ -23,7 +23,7 @@ interface Call {
   fetch?: number;
 }
 
-/** Result of a call, as JSON and the names of the functions that JSON cannot contain. */
+/** Result of a call: JSON, and the names of the result's functions, because JSON cannot contain functions. */
 type ThreadAnswer =
   | { id: number; json: string | undefined; functions: string[] }
   /** `fetch`: id of the failed request that caused the error. */
@@ -70,8 +70,8 @@ export class PackageThread {
   #last = 0;
   readonly #fetches = new Map<number, Fetch>();
   /**
-   * Errors of failed requests by id. If such an error makes the package's call fail, the call throws the
-   * original error, because the thread has only its message.
+   * Errors of failed requests by id. The thread receives only the message of an error, so the original error is
+   * thrown after the package's call fails.
    */
   readonly #failed = new Map<number, unknown>();
 
@@ -162,7 +162,8 @@ export class PackageThread {
     const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
       eval: true,
       execArgv: [],
-      // `stdout: true` keeps output away from this process's standard output, which is reserved for results.
+      // With `stdout: true`, the thread's output does not go to the standard output of this process, which is
+      // reserved for results.
       stdout: true,
       workerData: { modules: this.#modules, name: this.#name, port, hasMessage } satisfies ThreadStart,
       transferList: [port],
@@ -295,10 +296,10 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   };
 
   const loaded = async () => {
-    // Node's warning about an import in a `vm.Script` is suppressed, because the user cannot change its cause.
+    // Node's warning that `USE_MAIN_CONTEXT_DEFAULT_LOADER` is experimental is suppressed.
     const { emitWarning } = process;
     process.emitWarning = () => {};
-    // With a file name in the folder of packages, Node searches this folder first.
+    // The file name is in the folder of installed packages, so that Node searches this folder first.
     const importer = new vm.Script(`import(${JSON.stringify(name)})`, {
       filename: `${modules}/imggen.mjs`,
       importModuleDynamically: vm.constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
@@ -307,7 +308,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     process.emitWarning = emitWarning;
     const exported = (await imported) as { default?: { default?: unknown } };
     const main = exported.default ?? exported;
-    // If a compiler converted an ES module to CommonJS, its default export is nested.
+    // If a compiler converted an ES module to CommonJS, the module's default export is nested.
     return "default" in Object(main) ? (main as { default?: unknown }).default : main;
   };
   let definition: Promise<unknown> | undefined;

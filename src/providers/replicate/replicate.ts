@@ -158,7 +158,8 @@ const IMAGE_INPUTS = [
 
 async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
-  // An input that the user sets with `--field` cannot contain a reference image.
+  // An input that the user sets with `--field` is not used for reference images, because the field would
+  // replace them.
   const names = imageInputs(allowed).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
   const list = names.find((name) => allowed?.get(name)?.isList);

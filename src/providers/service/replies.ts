@@ -195,10 +195,7 @@ export function parsePolledState(data: unknown, isServer = false): PolledState |
   };
 }
 
-/**
- * Returns null if the value is missing or is zero as a number or text, because zero means that there is no
- * error.
- */
+/** Returns the error code, or null for zero in any form, because zero means that there is no error. */
 function failureCode(value: unknown): string | null {
   if (!Number.isFinite(value) && typeof value !== "string") return null;
   if (typeof value === "string" && value.trim() === "") return null;

@@ -60,7 +60,10 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-/** Fields that the server reads itself. Forms contain numbers and booleans as text. */
+/**
+ * Fields of OpenAI's API that the server handles in the same way for every generator. Forms contain numbers and
+ * booleans as text.
+ */
 const FIELDS = z.object(
   {
     prompt: z
