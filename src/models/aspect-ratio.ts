@@ -12,14 +12,17 @@ export function isKnownRatio(value: string, matrix: Matrix): boolean {
   return RATIOS.includes(value) || matrix.some(({ ratios }) => ratios?.includes(value));
 }
 
-/** Corrects `16x9`, `1920:1080` or `AUTO`, to a ratio of the service if possible, else to `w:h` or `undefined`. */
+/**
+ * Corrects a text such as `16x9`, `1920:1080` or `AUTO` to a ratio of the service, or else to `<width>:<height>`.
+ * Returns `undefined` for other texts.
+ */
 export function intendedRatio(value: string): string | undefined {
   const text = value.trim().toLowerCase();
   if (text === "auto") return text;
   const [, width, height] = TWO_NUMBERS.exec(text) ?? [];
   if (width === undefined || height === undefined) return undefined;
   const lowestTermsText = lowestTerms(Number(width), Number(height));
-  // The service writes 7:3 as 21:9.
+  // Compares shapes, because the service writes 7:3 as 21:9.
   return (
     RATIOS.find((ratio) => WELL_FORMED.test(ratio) && isSameShape(ratio, lowestTermsText)) ??
     `${width}:${height}`
@@ -36,7 +39,7 @@ function isSameShape(ratio: string, lowest: string): boolean {
   return lowestTerms(width, height) === lowest;
 }
 
-/** Returns the ratio of the list with the closest shape, or `undefined` for `auto`. */
+/** Returns the ratio in the list that has the most similar shape, or `undefined` for `auto`. */
 export function nearestRatio(value: string, list: readonly string[]): string | undefined {
   const shape = ratioShape(value);
   if (shape === null) return undefined;

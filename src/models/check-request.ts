@@ -37,26 +37,26 @@ import {
 import { normalizeInput, toRequest } from "./wire.ts";
 
 export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
-  /** Default true. If false, only a blank prompt is refused. */
+  /** Default: true. If false, the rules of the service's document refuse only an empty prompt. */
   validate?: boolean;
   /** Names of the values in messages. Default: the flags of `imggen generate`. */
   labels?: Partial<Labels>;
   savedFields?: SavedFields;
-  /** The user's generator. Absent or null means the service. */
+  /** The user's generator. If absent or null, the request is for the service. */
   generator?: GeneratorTerms | null | undefined;
 }
 
-/** Terms for checking a request to a generator. The generator checks what the matrix does not contain. */
+/** Facts about a generator for the check of a request. The generator itself checks what the matrix does not contain. */
 export interface GeneratorTerms extends FieldTerms {
-  /** Whether its images are free, regardless of prices in the matrix. */
+  /** Whether the generator's images are free, regardless of prices in the matrix. */
   isFree: boolean;
-  /** Whether it is an `imggen serve`, which fetches reference images from URLs and alone knows the price. */
+  /** Whether the generator is an `imggen serve`, which fetches reference images from URLs and reports its price. */
   isServer?: true;
-  /** Whether it is free only by default. A replacement of an earlier paid request then stays paid. */
+  /** Whether the generator is free only by default. If so, a replacement of an earlier paid request is paid too. */
   isFreeByDefault?: boolean;
   price?: number | null;
   defaultModel: string | ImggenError;
-  /** Origin of the default model: `generatorModel flux from config.json`. Absent if the generator reports it. */
+  /** Origin of the default model: `generatorModel flux from config.json`. Absent if the generator reports the model. */
   modelOrigin?: string | undefined;
   models: readonly string[] | null;
   /** Returns a sentence about an unsupported part of a request, or null if all parts are supported. */
@@ -65,7 +65,7 @@ export interface GeneratorTerms extends FieldTerms {
   findCause?: (request: GenerationRequest, problem: string) => string | null;
 }
 
-/** The rules, ordered so that the most useful problem is reported first. */
+/** Rules of the service's document, in an order that reports the most useful problem first. */
 const RULES: readonly Rule[] = [
   promptText,
   modelListed,
@@ -127,7 +127,7 @@ function validateRequest(subject: RuleInput): CheckedRequest {
   };
 }
 
-/** Returns the request with its refusals as warnings. An estimated price is a warning even without validation. */
+/** Returns the request with a warning for each broken rule, and with the warning about an estimated price. */
 function skipValidation(subject: RuleInput): CheckedRequest {
   const { input, model } = subject;
   const priceWarning = price(subject);
@@ -161,7 +161,7 @@ function checkForGenerator(
   if (unknown !== undefined) throw toError(unknown);
   const model = matrix.find(({ id }) => id === name) ?? undocumentedModel(name);
   const supportsFiles = isServer ? uploads : true;
-  const openSubject = {
+  const unmergedSubject = {
     input: { ...rest, ...checkedFields.fields },
     model,
     matrix,
@@ -169,15 +169,15 @@ function checkForGenerator(
     uploads: supportsFiles,
     inherited,
   };
-  const merged = withSaved(openSubject, savedFields, isChecked);
+  const merged = withSaved(unmergedSubject, savedFields, isChecked);
   const allSaved = { ...savedFields, ...terms.savedFields };
   const { input, warnings } = omitUnsupportedFields(merged.input, original, allSaved, terms, (each) =>
     buildRequest(each, model, isChecked, name),
   );
-  const subject = { ...openSubject, input };
+  const subject = { ...unmergedSubject, input };
   const refusal = isChecked ? applyRules(subject).find(isRefusal) : refuseTooManyImages(subject);
   if (refusal !== undefined) throw toError(refusal);
-  const guess = isFree ? undefined : price(subject);
+  const priceWarning = isFree ? undefined : price(subject);
   const requests = input.maxImages ?? 1;
   const credits = totalCost(estimateCost(model, input.quality).credits ?? terms.price ?? null, requests);
   return {
@@ -191,12 +191,12 @@ function checkForGenerator(
       ...merged.warnings,
       ...warnings,
       ...(isServer ? generatorFieldWarnings(savedFields) : []),
-      ...(guess === undefined ? [] : [`${guess.message}.`]),
+      ...(priceWarning === undefined ? [] : [`${priceWarning.message}.`]),
     ],
   };
 }
 
-/** Builds a generator's request. `maxImages` is the number of requests, because each makes one image. */
+/** Builds a request to a generator. `maxImages` is the number of requests, because each request makes one image. */
 function buildRequest(
   input: RequestInput,
   model: Model,
@@ -207,7 +207,7 @@ function buildRequest(
   return toRequest(wireInput, name);
 }
 
-/** Omits saved values that are unsupported. @throws InvalidRequestError if a saved setting conflicts */
+/** Omits saved values that are unsupported. @throws InvalidRequestError if another setting causes a problem */
 function omitUnsupportedFields(
   input: RequestInput,
   original: SavedFields,
@@ -224,7 +224,7 @@ function omitUnsupportedFields(
   throw new InvalidRequestError(`With ${cause}: ${problem}`, { hint: "Nothing was sent." });
 }
 
-/** Whether a list contains a model, ignoring file extension and hash. */
+/** Whether a list contains a model, regardless of letter case, file extension and hash. */
 export function includesModel(models: readonly string[], name: string): boolean {
   const withoutExtension = (text: string) =>
     text.replace(/(?:\.(?:safetensors|ckpt|gguf|pth?))?(?: \[[\da-f]+\])?$/i, "").toLowerCase();
@@ -247,7 +247,7 @@ function refuseUnknownModel(
 
 const REQUESTS = { min: 1, max: 64 };
 
-/** Applies even without validation, because the ledger has a request for each image. */
+/** Limits the number of images even if validation is off, because the ledger stores a request for each image. */
 function refuseTooManyImages({ input: { maxImages = 1 }, labels }: RuleInput): Refusal | undefined {
   const { min, max } = REQUESTS;
   if (Number.isInteger(maxImages) && maxImages >= min && maxImages <= max) return undefined;

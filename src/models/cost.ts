@@ -4,11 +4,11 @@ import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
   credits: number | null;
-  /** Whether the price is undocumented, and `credits` is the lowest possible one. */
+  /** Whether the price is undocumented, so that `credits` is the model's lowest price. */
   estimate: boolean;
 }
 
-/** Documented price of one request in credits (section 8). A model's single price applies to every quality. */
+/** Returns the documented price of one request in credits (section 8). A single price applies to every quality. */
 export function documentedCost({ credits }: Model, quality: string | undefined): number | null {
   if (credits === null) return null;
   const { default: defaultPrice, ...byQuality } = credits;
@@ -17,7 +17,7 @@ export function documentedCost({ credits }: Model, quality: string | undefined):
   return canonical === undefined ? null : (byQuality[canonical] ?? null);
 }
 
-/** Returns the documented price, or the model's lowest as an estimate if the quality is not set. */
+/** Returns the documented price, or the model's lowest price as an estimate if the quality is not set. */
 export function estimateCost(model: Model, quality: string | undefined): Cost {
   const credits = documentedCost(model, quality);
   if (credits !== null || quality !== undefined || model.credits === null)
@@ -29,10 +29,10 @@ export function withoutCost(matrix: Matrix): Matrix {
   return matrix.map((model) => ({ ...model, credits: { default: 0 } }));
 }
 
-/** Highest documented price of a request, in credits. Requests of unknown cost count as this much. */
+/** Returns the highest documented price of a request in credits, at which budgets count a request of unknown cost. */
 export function highestCost(matrix: Matrix): number {
   const costs = matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits)));
-  // A generator's matrix may have no prices, although its images may cost as much as the service's.
+  // If a generator's matrix has no prices, uses the service's prices, because the images can cost as much.
   return costs.length > 0 ? Math.max(...costs) : highestCost(MODELS);
 }
 
@@ -44,13 +44,13 @@ export function formatCostRange({ credits }: Model): string | null {
 
 const MAX_LISTED = 6;
 
-/** Advice for a request of unknown cost. @param allowance sentence on how to submit it nevertheless */
+/** Returns advice for a request of unknown cost. @param allowance sentence on how to submit the request nevertheless */
 export function unknownCostHint(matrix: Matrix, allowance: Wording): Wording {
   const pricedModels = matrix.flatMap((model) => {
     const cost = formatCostRange(model);
     return cost === null ? [] : [`${model.id} (${cost})`];
   });
-  // Only the user knows the price of their generator.
+  // Suggests a setting for the price, because only the user knows the price of their generator.
   if (pricedModels.length === 0)
     return [
       allowance,

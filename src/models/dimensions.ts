@@ -10,12 +10,12 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ["4K", 4],
 ]);
 
-/** Both sides are multiples of this, which most generators require. */
+/** Width and height are multiples of this number of pixels, because most generators require it. */
 const BLOCK = 8;
 
 /**
- * Size in pixels for a `ratio` and `quality` (section 2.5). The ratio is exact: 21:9 at 1K is 1008x432, not
- * 1024x439. An invalid ratio counts as square, and an unknown quality as 1K.
+ * Returns the size in pixels for a `ratio` and `quality` (section 2.5). The ratio is exact, so 21:9 at 1K is
+ * 1008x432, not 1024x439. An invalid ratio counts as square, and an unknown quality as 1K.
  */
 export function pictureDimensions(
   ratio: string | undefined,

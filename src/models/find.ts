@@ -5,13 +5,16 @@ import { canonicalQuality, type Kind, MAX_ID_LENGTH, type Matrix, type Model } f
 export interface ModelFilter {
   kind?: Kind | undefined;
   ratio?: string | undefined;
-  /** Case-insensitive. */
+  /** Quality in any letter case. */
   quality?: string | undefined;
   /** Number of reference images. */
   references?: number | undefined;
 }
 
-/** Finds a model by its exact id, then by its id in any case, then by the unique part after the slash (`alpha-2`). */
+/**
+ * Finds a model by its exact id, otherwise by its id in any letter case, otherwise by the part of the id after the
+ * slash (`alpha-2`) if only one model has this part.
+ */
 export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   const lowerName = name.toLowerCase();
   const shortMatches = matrix.filter((model) => shortName(model.id.toLowerCase()) === lowerName);
@@ -22,9 +25,9 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   );
 }
 
-/** Returns the ids most similar to an unknown name. Ids that contain it come first, then ids by edit distance. */
+/** Returns the ids most similar to an unknown name: first ids that contain the name, then ids by edit distance. */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
-  // Limits the cost of comparing a long text pasted by mistake.
+  // Limits the comparison, because a user can paste a long text by mistake.
   const query = name.toLowerCase().slice(0, MAX_ID_LENGTH);
   if (query.trim() === "") return [];
   const maxDistance = Math.max(2, Math.floor(query.length / 3));
@@ -53,7 +56,7 @@ export function unknownModelText(name: string, matrix: Matrix): string | null {
   return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
 }
 
-/** Returns the models documented to match, and those that may match because a value is undocumented. */
+/** Returns the models that match, and the models that might match, because one of their values is undocumented. */
 export function findModels(
   filter: ModelFilter,
   matrix: Matrix,
@@ -68,7 +71,7 @@ export function findModels(
   return { matching, undocumented };
 }
 
-/** Returns one result for each filter, `null` if undocumented. */
+/** Returns a result for each filter, or `null` if the model's value is undocumented. */
 function matchFilters(model: Model, { kind, ratio, quality, references }: ModelFilter): (boolean | null)[] {
   return [
     kind === undefined || (model.kinds?.includes(kind) ?? null),
@@ -91,7 +94,7 @@ function supportsReferences({ references }: Model, count: number): boolean | nul
 
 interface Similarity {
   rank: number;
-  /** Edit distance to the nearest part of the id, or to the whole id if that is nearer. */
+  /** Smallest edit distance to the id or to a part of the id. */
   partDistance: number;
   distance: number;
 }
@@ -107,7 +110,10 @@ function getSimilarity(name: string, id: string): Similarity {
 
 const ID_PARTS = /[^/-]+/g;
 
-/** Returns the parts of an id with as many words as the name: of `vendor1/alpha-2`, `vendor1/alpha` and `alpha-2`. */
+/**
+ * Returns the parts of an id that have as many words as the name. If the name has two words, the parts of
+ * `vendor1/alpha-2` are `vendor1/alpha` and `alpha-2`.
+ */
 function partsOfLength(name: string, id: string): string[] {
   const count = name.match(ID_PARTS)?.length ?? 1;
   const parts = [...id.matchAll(ID_PARTS)];
@@ -121,7 +127,7 @@ function shortName(id: string): string {
   return id.slice(id.lastIndexOf("/") + 1);
 }
 
-/** Kinds by the names that users and the service use. */
+/** Kinds of models, by the names that users and the service use for them. */
 export const KIND_WORDS: ReadonlyMap<string, Kind> = new Map([
   ["text", "text-to-image"],
   ["text-to-image", "text-to-image"],

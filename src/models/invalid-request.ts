@@ -9,7 +9,7 @@ export interface Limit {
 /** A request that the service's document excludes. Thrown before anything is sent. */
 export class InvalidRequestError extends ImggenError {
   readonly type = "invalid_request";
-  /** The supported values, or null unless one field with a list of values is refused. */
+  /** Supported values of the refused field. Null if the problem is not a value that the model does not list. */
   readonly limit: Limit | null;
 
   constructor(message: string, { limit, ...facts }: ErrorFacts & { limit?: Limit | undefined } = {}) {

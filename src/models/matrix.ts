@@ -2,7 +2,7 @@
 export const KINDS = ["text-to-image", "edit"] as const;
 export type Kind = (typeof KINDS)[number];
 
-/** The values of the `quality` field of all models (section 2.2). */
+/** All values of the `quality` field (section 2.2). */
 export const QUALITIES = ["basic", "high", "1K", "2K", "4K"] as const;
 export type Quality = (typeof QUALITIES)[number];
 
@@ -14,8 +14,8 @@ export interface References {
 }
 
 /**
- * One model as documented, and as printed by `imggen models --json`. `null` is undocumented, an empty value
- * (`[]`, `max: 0`) documented as unsupported.
+ * A model of the service's document. `imggen models --json` prints it in this form. `null` means that a value is
+ * undocumented. An empty value (`[]`, `max: 0`) means that the document excludes the feature.
  */
 export interface Model {
   readonly id: string;
@@ -30,12 +30,12 @@ export interface Model {
   /** Maximum length of a prompt in characters (section 8), or null if only the generator knows it. */
   readonly promptLimit: number | null;
   readonly references: References | null;
-  /** Credits of a request by quality. `default` is the price without a quality, if documented. */
+  /** Price of a request in credits, by quality. `default` is the documented price of a request without a quality. */
   readonly credits: Readonly<Partial<Record<Quality | "default", number>>> | null;
   /** Whether section 2.4 lists the id among the allowed values. */
   readonly documented: boolean;
   readonly notes: readonly string[];
-  /** Model that this id is an alias of. An alias can be requested, but is not listed. */
+  /** Id of another model, if this id is only an alias of that model. An alias can be requested, but is not listed. */
   readonly aliasOf?: string;
 }
 
@@ -46,7 +46,7 @@ export const DEFAULT_MODEL = "vendor1/alpha-2";
 
 export const MAX_ID_LENGTH = 128;
 
-/** Bounds of `maxImages` for any model, and its default for models that make several images (section 2.2). */
+/** Limits of `maxImages` for any model, and the default for models that make several images (section 2.2). */
 export const MAX_IMAGES = { min: 1, max: 15, default: 4 } as const;
 
 export const NEEDS_SUBSCRIPTION = "needs a Pro or Premium subscription";
@@ -77,7 +77,7 @@ const GAMMA_IMAGE_2: Columns = { ratios: GAMMA_RATIOS, maxImages: 1, qualities: 
 const DELTA_IMAGE: Columns = { ratios: ratios("1:1, 3:2, 2:3"), maxImages: 1, qualities: [] };
 const Z_IMAGE: Columns = { ratios: ratios("1:1, 4:3, 3:4, 16:9, 9:16"), maxImages: 1, qualities: [] };
 
-/* Kinds of models (section 2.4). A model in one list has that kind only. */
+/* Kinds of models. Section 2.4 has a list of models for each kind, so a model in only one list has only one kind. */
 const TEXT_ONLY: Columns = { kinds: ["text-to-image"], references: { min: 0, max: 0, httpsOnly: false } };
 const EDIT_ONLY: Columns = { kinds: ["edit"], references: { min: 1, max: null, httpsOnly: false } };
 const TEXT_AND_EDIT: Columns = {
@@ -86,7 +86,7 @@ const TEXT_AND_EDIT: Columns = {
 };
 const EDIT_OVER_HTTPS: Columns = { kinds: ["edit"], references: { min: 1, max: 16, httpsOnly: true } };
 
-/* The gamma-image-2-5-* variants have no row in the capability matrix, but rules in sections 2.2 and 8. */
+/* The gamma-image-2-5-* models have no row in the capability matrix. Sections 2.2 and 8 describe these models. */
 const GAMMA_IMAGE_2_5: Columns = {
   qualities: ["1K", "2K", "4K"],
   defaultQuality: "1K",
@@ -115,7 +115,7 @@ export function model(id: string, ...columns: readonly Columns[]): Model {
   return row;
 }
 
-/** All models of the service's document, in its order. The model outside its list of models comes last. */
+/** All models of the service's document, in the document's order. The last model is not in the document's list. */
 export const MODELS: Matrix = [
   model("vendor1/alpha-pro", ALPHA_PRO, EDIT_ONLY),
   model("vendor1/alpha-2", ALPHA_2, { promptLimit: 10_000, notes: ["the service's default model"] }),
@@ -148,10 +148,10 @@ export const MODELS: Matrix = [
   }),
 ];
 
-/** Models that ignore `maxImages` (section 2.4), which the matrix cannot express. */
+/** Models that ignore `maxImages` (section 2.4). The matrix has no column for this fact. */
 export const IGNORES_MAX_IMAGES: ReadonlySet<string> = new Set(["z-image"]);
 
-/** Returns the service's spelling of a quality in any case, or `undefined` for other texts. */
+/** Returns the service's spelling of a quality in any letter case, or `undefined` for other texts. */
 export function canonicalQuality(value: string): Quality | undefined {
   return QUALITIES.find((quality) => quality.toLowerCase() === value.toLowerCase());
 }

@@ -6,7 +6,10 @@ import { parsePairs } from "../lib/pairs.ts";
 import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
 import { invalidFieldReason } from "./rules/fields.ts";
 
-/** Parses `name=value`. A number, `true` or `false` becomes a JSON value, unless it is in quotes. @throws UsageError */
+/**
+ * Parses pairs such as `steps=20`. A number, `true` or `false` becomes a JSON value, unless it is in quotes.
+ * @throws UsageError
+ */
 export function providerFields(label: string, text: string): ProviderFields {
   const entries = fieldPairs(label, text).map(([name, value]) => [name, fieldValue(value)] as const);
   return Object.fromEntries(entries);
@@ -29,7 +32,7 @@ function jsonPair(label: string, pair: string): [name: string, value: unknown] {
   throw new UsageError(`${label}: ${JSON.stringify(pair)} must be like loras=[{"path":"fox"}].`);
 }
 
-/** @throws UsageError for invalid JSON, and for a number that would be rounded */
+/** @throws UsageError for invalid JSON, and for a number that JavaScript would round */
 function exactValue(label: string, name: string, text: string): unknown {
   let value: unknown;
   try {
@@ -67,7 +70,7 @@ export function fieldValue(text: string): ProviderFields[string] {
   return parseNumber(text) ?? text.replace(/^"(.*)"$/s, "$1");
 }
 
-/** Parses a number. Returns null for other texts, and for a number that would be rounded, such as a long seed. */
+/** Parses a number. Returns null for other texts, and for a number that JavaScript would round, such as a long seed. */
 function parseNumber(text: string): number | null {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i.test(text)) return null;
   const number = Number(text);

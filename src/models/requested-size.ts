@@ -5,7 +5,10 @@ import { dimensionsLike } from "./dimensions.ts";
 
 export type Size = { width: number; height: number } | null;
 
-/** Size of a job's image. Without a ratio it has the shape of the first reference image, to avoid distortion. */
+/**
+ * Returns the size of a job's image, or null if unknown. If the request has no ratio, the image gets the shape of the
+ * first reference image, so that the result is not distorted.
+ */
 export function requestedSize(
   { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
   file = referenceFile(references[0]),
@@ -25,7 +28,7 @@ function referenceFile(reference: SizedJob["references"][number] | undefined): s
   return reference !== undefined && "file" in reference ? reference.file : "";
 }
 
-/** Displayed size of an image, or null if it cannot be read. The submit then refuses the image. */
+/** Returns the display size of an image, or null if the image cannot be read, which the submit reports later. */
 function imageSize(file: string): Size {
   try {
     const inspection = inspectFile(file);

@@ -4,8 +4,8 @@ import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
 import { allowedText, type Labels, leftOutWarning, type RuleInput } from "./rules/rule.ts";
 
-// Fields with a value in config.json. It may be meant for another model or provider, so an unsupported value is
-// omitted.
+// A value in config.json can be for another model or provider. If the value is unsupported, it is therefore omitted
+// and not refused.
 
 export type SavedFields = Pick<InputFields, "ratio" | "quality" | "seed" | "negative" | "fields">;
 
@@ -44,7 +44,7 @@ export function generatorFieldWarnings({ seed, negative, fields }: SavedFields):
   return values.map(([name, value]) => leftOutWarning(name, value, "The service does not support it."));
 }
 
-/** Omits unsupported saved values. @param findProblem returns a sentence about an unsupported part, or null */
+/** Omits values from config.json that are unsupported. @param findProblem returns a sentence, or null if supported */
 export function omitUnsupported(
   input: RequestInput,
   original: SavedFields,
@@ -64,7 +64,7 @@ export function omitUnsupported(
   return { input: result, warnings };
 }
 
-/** Returns the smallest set of fields that causes a problem, or an empty list if it has another cause. */
+/** Returns the smallest set of fields that causes a problem, or an empty list if the problem has another cause. */
 function findCause(
   problem: string,
   names: readonly string[],

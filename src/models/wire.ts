@@ -11,7 +11,7 @@ export function normalizeInput(input: RequestInput, model: Model): RequestInput 
   };
 }
 
-/** Whether the service would ignore the requested number of images. A number of 1 is no contradiction. */
+/** Whether the service would ignore the requested number of images, because the model always makes one image. */
 export function ignoresMaxImages({ maxImages = MAX_IMAGES.min }: RequestInput, model: Model): boolean {
   return IGNORES_MAX_IMAGES.has(model.id) && maxImages > MAX_IMAGES.min;
 }
@@ -22,7 +22,7 @@ export function toRequest(input: RequestInput, model: string): GenerationRequest
   return { ...fieldsFrom<WireFields>((name) => wireValue(fields[name])), prompt: input.prompt, model };
 }
 
-/** Converts a value for a submit. A list of one text becomes that text, and an empty list or object is omitted. */
+/** Converts a value for a submit. A list with one text becomes a text, and an empty list or object is omitted. */
 function wireValue(value: RequestInput[FieldName]): WireFields[FieldName] {
   if (typeof value !== "object") return value;
   if (isList(value)) return value.length > 1 ? [...value] : value[0];

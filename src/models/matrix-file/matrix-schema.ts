@@ -12,10 +12,10 @@ import {
   type References,
 } from "../matrix.ts";
 
-/** One model of a matrix file. Missing columns come from the built-in model, or from defaults. */
+/** A model in a matrix file. Columns that are missing come from the built-in model, or from defaults. */
 export type MatrixEntry = Columns & Pick<Model, "id">;
 
-/** Invalid value of a model matrix. `message` names its path and the problem, without a full stop. */
+/** Invalid value in a model matrix. `message` is the path of the value and the problem, without a full stop. */
 export class MatrixProblem extends Error {
   /** @param path path of the value: `models[2].ratios[0]` */
   constructor(path: string, problem: string) {
@@ -23,12 +23,12 @@ export class MatrixProblem extends Error {
   }
 }
 
-/** Requires a schema of the right type for each field at compile time. */
+/** Makes the compiler require a schema of the right type for each field. */
 type Fields<Values> = { [Name in keyof Values]-?: z.ZodMiniType<Values[Name]> };
 
 const EMPTY_PROBLEM = "must not be empty; null says that it is not known";
 
-/** Error option of a schema. @param words description of a valid value */
+/** Returns the error option of a schema. @param words description of a valid value */
 function problemMessage(words: string) {
   const error = ({ input }: { input?: unknown }) =>
     input === undefined ? "is missing" : `must be ${words}, not ${valueText(input)}`;
@@ -91,12 +91,12 @@ const prices = object({
   "4K": price,
   default: price,
 } satisfies Fields<NonNullable<Model["credits"]>>).check(
-  // Without any price, the lowest price would be infinite.
+  // Refuses an empty object, because its lowest price would be infinite.
   z.refine((each) => Object.keys(each).length > 0, EMPTY_PROBLEM),
 );
 
 const entry = object({
-  // `imggen compare --model` splits ids at commas.
+  // Refuses commas, because `imggen compare --model` splits ids at commas.
   id: text(
     `an id of at most ${MAX_ID_LENGTH} characters without spaces and commas`,
     (id) => id.length <= MAX_ID_LENGTH && /^[^\s,\p{C}]+$/u.test(id),
@@ -116,7 +116,7 @@ const entry = object({
 
 const document = z.array(entry, problemMessage('a list of models ([{"id": …}, …])'));
 
-/** @throws MatrixProblem for the first problem, an unknown field before others */
+/** @throws MatrixProblem for the first unknown field, or else for the first problem */
 export function readEntries(json: unknown): readonly MatrixEntry[] {
   const { data, error } = document.safeParse(json);
   if (error === undefined) return data;

@@ -7,7 +7,7 @@ import { type MatrixEntry, MatrixProblem, readEntries, valueText } from "./matri
 
 const MAX_BYTES = 1024 * 1024;
 
-/** Returns the models of a run, changed by a matrix file. @throws UsageError naming the file and the field */
+/** Returns the built-in models with the changes of a matrix file. @throws UsageError naming the file and the field */
 export function readMatrix(file: string, hint: Wording, base?: MatrixBase): Matrix {
   const invalidFile = (problem: string, cause?: unknown) =>
     new UsageError(`The model matrix ${file} cannot be used: ${problem}.`, { hint, cause });
@@ -45,15 +45,15 @@ function syntaxProblem({ message }: SyntaxError, text: string): string {
 
 export interface MatrixBase {
   builtIn: Matrix;
-  /** Defaults for columns that a model of the file alone omits. */
+  /** Defaults for the columns that an entry omits, if its model is not built in. */
   newModelDefaults: Columns;
 }
 
 const SERVICE_BASE: MatrixBase = { builtIn: MODELS, newModelDefaults: {} };
 
 /**
- * Merges a matrix file with the built-in models. An entry with a known id overrides columns, other entries are
- * appended.
+ * Merges a matrix file with the built-in models. An entry with the id of a built-in model overrides columns of the
+ * model. Other entries are appended as new models.
  * @throws MatrixProblem
  */
 export function mergeMatrix(
@@ -80,7 +80,7 @@ function mergedModel(
   return builtIn === undefined ? model(id, newModelDefaults, cells) : { ...builtIn, ...cells };
 }
 
-/** Refuses ids that differ only in case, because ids are looked up case-insensitively. */
+/** Refuses ids that are equal or differ only in letter case, because models are found by id in any letter case. */
 function requireUniqueId(
   { id }: MatrixEntry,
   at: string,
@@ -100,7 +100,7 @@ function requireUniqueId(
     );
 }
 
-/** @throws MatrixProblem unless each default is among the model's values */
+/** @throws MatrixProblem if a default is not among the model's values */
 function requireDefaults(merged: Model, entry: MatrixEntry, at: string): void {
   for (const { name, value, list, values } of [
     { name: "defaultRatio", value: merged.defaultRatio, list: "ratios", values: merged.ratios },

@@ -9,7 +9,7 @@ import { type Labels, leftOutWarning, type Refusal, type RuleInput, refuse } fro
 const FIELD_TEXTS = { seed: "a seed", negative: "a negative prompt" } as const;
 const GENERATOR_FIELD_NAMES = ["seed", "negative", "fields"] as const;
 
-/** Refuses generator-only fields, because a service that ignores one would make another image. */
+/** Refuses generator-only fields, because the service would ignore them and make a different image. */
 export function refuseGeneratorFields(
   subject: Pick<RuleInput, "input" | "labels" | "inherited">,
 ): Refusal | undefined {
@@ -25,16 +25,16 @@ export function refuseGeneratorFields(
 }
 
 export interface FieldTerms {
-  /** Names of its fields for a seed and a negative prompt. A missing name means unsupported. */
+  /** The generator's names of the fields for a seed and a negative prompt. A field without a name is unsupported. */
   fieldNames: FieldNames;
   defaults: Pick<GeneratorFields, "fields">;
   savedFields: GeneratorFields;
 }
 
 /**
- * Merges generator-only fields with the generator's defaults. An unsupported saved seed or negative prompt is
- * omitted with a warning.
- * @returns fields sorted by name, so that equal requests are equal, or the refusal
+ * Merges generator-only fields with the generator's defaults. If the generator does not support a seed or negative
+ * prompt from config.json, the value is omitted with a warning.
+ * @returns the refusal, or the fields sorted by name, so that equal requests have equal JSON
  */
 export function generatorFields(
   input: GeneratorFields & Pick<InputFields, "maxImages">,
@@ -73,7 +73,7 @@ export function generatorFields(
     delete fields[field];
     Object.assign(result, { [name]: value });
   }
-  // Each image needs a different seed, because equal seeds make equal images.
+  // Each further image has the next seed, because equal seeds make equal images.
   const furtherImages = (input.maxImages ?? 1) - 1;
   const seed = result.seed === undefined ? null : parseSeed(result.seed);
   if (result.seed !== undefined && seed === null)
@@ -98,25 +98,25 @@ const COUNTS: ReadonlySet<string> = new Set(
   numpictures outputcount`.split(/\s+/),
 );
 
-/** Fields that imggen sets. An image of another prompt would be paid for and lost. */
+/** Fields that only imggen sets, because another value could cost money for a wrong or unreadable image. */
 const SET_BY_IMGGEN: ReadonlySet<string> = new Set(
   "prompt model image images stream width height".split(" "),
 );
 
-/** Input of a workflow's node, named by the node's id or title: `3.steps`, `Load Checkpoint.ckpt_name`. */
+/** Name of a workflow input: id or title of a node, and name of the node's input. Example: `3.steps`. */
 const NODE_INPUT = /^[^=]+\.[A-Za-z_]\w*$/u;
 
 function isCount(name: string): boolean {
   return COUNTS.has(name.replace(/[_-]/g, "").toLowerCase());
 }
 
-/** Returns the reason that a field's name or value is invalid, as a clause, or null if it is valid. */
+/** Returns a clause with the reason that a field is invalid, or null if its name and value are valid. */
 export function invalidFieldReason(name: string, value?: unknown): string | null {
   if (SET_BY_IMGGEN.has(name) || isCount(name)) return `${name} is set by imggen`;
   const count = findCount(value);
   if (count !== undefined) return `${count} in ${name} is set by imggen`;
   const isValid = /^[A-Za-z_][\w.-]*$/.test(name) || (NODE_INPUT.test(name) && !hasControlCharacter(name));
-  // The ledger's reader would lose `__proto__`.
+  // Refuses `__proto__`, because a field with this name would be lost when the ledger is read.
   return isValid && name !== "__proto__" ? null : `${JSON.stringify(name)} is not a valid name`;
 }
 

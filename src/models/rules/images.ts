@@ -7,7 +7,7 @@ import { modelList, orModelsThat, quoteUrl, type Rule, refuse, warning, withoutF
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
-/** URLs with a scheme and a host. Programs disagree on the host of `https:host` and `https:///host`. */
+/** Excludes `https:host` and `https:///host`, because programs disagree on the host of such URLs. */
 const FETCHABLE_URL = /^(?:https?:\/\/[^/\\]|data:)/i;
 
 /** Checks the number of reference images (sections 2.2, 2.4 and 8). */
@@ -18,10 +18,10 @@ export const imageCount: Rule = (subject) => {
   const { min, max } = model.references;
   if (count < min) {
     const message = `${labels.image} is missing: ${model.id} needs ${neededImages(model.references)}`;
-    return refuse(message, orModelsThat("need none", modelsSupporting(0, matrix), "give an image's URL"));
+    return refuse(message, orModelsThat("need no image", modelsSupporting(0, matrix), "give an image's URL"));
   }
   if (max === null || count <= max) return undefined;
-  const take = `take ${count === 1 ? "one" : `as many as ${count}`}`;
+  const take = `take ${count === 1 ? "an image" : `${count} images`}`;
   if (max === 0) {
     const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
     return refuse(
@@ -33,7 +33,7 @@ export const imageCount: Rule = (subject) => {
   return refuse(message, orModelsThat(take, modelsSupporting(count, matrix)) || `give at most ${max}`);
 };
 
-/** Checks that the service can fetch each reference image, or that a `data:` URL contains it (section 2.2). */
+/** Checks that each reference image is a URL that the service supports (section 2.2), or a file to upload. */
 export const imageUrls: Rule = ({ input, labels, uploads }) => {
   const value = input.image?.find((image) => !isRemoteUrl(image.trim()) && !(uploads && isLocalFile(image)));
   if (value === undefined) return undefined;
@@ -63,7 +63,7 @@ export const imagesOverHttps: Rule = ({ input, model, matrix, labels, uploads })
   );
   return refuse(
     `${labels.image} ${quoteUrl(value)}: ${model.id} takes https:// URLs only`,
-    orModelsThat("take others", alternatives, "give an https:// URL"),
+    orModelsThat("take other URLs", alternatives, "give an https:// URL"),
   );
 };
 
@@ -83,12 +83,12 @@ function modelsSupporting(count: number, matrix: Matrix): Model[] {
   return findModels({ references: count }, matrix).matching;
 }
 
-/** Whether the service can fetch a reference image, or its URL contains the image. */
+/** Whether a text is a URL that the service can fetch, or a `data:` URL, which contains the image. */
 export function isRemoteUrl(text: string): boolean {
   return FETCHABLE_URL.test(text) && URL.canParse(text);
 }
 
-/** Checks the number of images against the limits of any model, then of this model (sections 2.2, 2.4 and 2.5). */
+/** Checks the number of images against the general limits and the model's limit (sections 2.2, 2.4 and 2.5). */
 export const maxImages: Rule = (subject) => {
   const { input, model, matrix, labels } = subject;
   const value = input.maxImages;

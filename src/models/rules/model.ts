@@ -19,7 +19,7 @@ export function unknownModel(name: string, label: string, matrix: Matrix): Refus
 export const modelListed: Rule = ({ model }) =>
   model.documented ? undefined : warning(`${model.id} is not in the service's list of models`);
 
-/** Warns if the price is an estimate, because it is undocumented (section 8). */
+/** Warns if the price is only an estimate, because section 8 has no price for a request without a quality. */
 export const price: Rule = ({ input, model }) => {
   const { credits, estimate } = estimateCost(model, input.quality);
   if (!estimate) return undefined;

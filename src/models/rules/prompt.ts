@@ -7,7 +7,7 @@ export function emptyPromptRefusal(prompt: string, label: string): Refusal | und
   return refuse(`${label} is empty`, 'say what the image should show, such as "a fox in the snow"');
 }
 
-/** Refuses characters that JSON cannot preserve: lone surrogates, and NUL. */
+/** Refuses lone surrogates and NUL, because many JSON readers do not preserve these characters. */
 export const promptText: Rule = ({ input, labels }) => {
   const match = /[\ud800-\udfff\0]/u.exec(input.prompt);
   if (match === null) return undefined;
@@ -19,7 +19,10 @@ export const promptText: Rule = ({ input, labels }) => {
   );
 };
 
-/** Checks the number of "characters" (section 8). Code points are the most permissive reading. */
+/**
+ * Checks the length of the prompt. Section 8 limits the number of "characters", and code points are counted, because
+ * other counts are higher and could refuse a valid prompt.
+ */
 export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const { prompt } = input;
   const { id, promptLimit } = model;
@@ -38,7 +41,7 @@ export const promptLength: Rule = ({ input, model, matrix, labels }) => {
 function lengthHint(length: number, matrix: Matrix): string {
   const modelNames = modelList(matrix.filter((model) => (model.promptLimit ?? length) >= length));
   return modelNames === ""
-    ? "make it shorter; no model takes as many"
+    ? "make it shorter; no model takes as many characters"
     : `make it shorter, or use one of ${modelNames}`;
 }
 

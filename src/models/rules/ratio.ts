@@ -13,7 +13,7 @@ import {
   warning,
 } from "./rule.ts";
 
-/** Checks that the model lists the ratio (section 2.5 of the service's document). A model without a list may support any ratio. */
+/** Checks that the model lists the ratio (section 2.5). A model without a list of ratios might support any ratio. */
 export const ratio: Rule = ({ input, model, matrix, labels }) => {
   const value = input.ratio;
   if (value === undefined) return undefined;
@@ -38,7 +38,7 @@ export function malformedRatio(value: string, label: string): Refusal | null {
 }
 
 /**
- * Refuses a ratio that is malformed or undocumented. If the ratios of one of the models are undocumented, any
+ * Refuses a ratio that is malformed or undocumented. If the ratios of any of the models are undocumented, every
  * well-formed ratio is allowed.
  */
 export function unknownRatio(
@@ -70,7 +70,7 @@ function undocumentedRatio(value: string, id: string, label: string): Warning {
   );
 }
 
-/** Suggests the same shape in a supported form, or the nearest shape and models that support this one. */
+/** Suggests a supported spelling of the ratio, or models that support the ratio and the model's nearest ratio. */
 function ratioHint(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write ${intended}`;
@@ -78,6 +78,6 @@ function ratioHint(value: string, list: readonly string[], id: string, matrix: M
   const alternatives = modelList(findModels({ ratio: value }, matrix).matching);
   const nearestText = nearest === undefined ? "" : `; the nearest that ${id} takes is ${nearest}`;
   if (alternatives !== "") return `models that take ${value}: ${alternatives}${nearestText}`;
-  const possibleModels = phrase`To see those that may: ${action("models", `--ratio ${value}`)}`;
+  const possibleModels = phrase`To see models that might: ${action("models", `--ratio ${value}`)}`;
   return [`no model is documented to take ${value}${nearestText}.`, possibleModels];
 }

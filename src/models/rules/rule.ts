@@ -6,7 +6,7 @@ import { FIELD_NAMES, type FieldName } from "../../task/request-fields.ts";
 import type { Limit } from "../invalid-request.ts";
 import type { Matrix, Model } from "../matrix.ts";
 
-/** Names of the values in messages, so that the user finds where they were set. */
+/** Names of the fields in messages, such as `--ratio`, by which the user finds the value to change. */
 export type Labels = Readonly<Record<FieldName, string>>;
 
 export const FLAG_LABELS = labels(
@@ -29,7 +29,7 @@ export interface RuleInput {
   model: Model;
   matrix: Matrix;
   labels: Labels;
-  /** Whether reference images can be uploaded. If absent, files are not allowed. */
+  /** Whether files can be uploaded. If false, the refusal of a file describes how to set up uploads. */
   uploads?: boolean | undefined;
   /** Fields of an earlier request, which can be replaced but not omitted. */
   inherited?: readonly FieldName[] | undefined;
@@ -61,7 +61,7 @@ export function isLeftOutWarning(text: string): boolean {
   return text.includes(" from config.json is left out. ");
 }
 
-/** An undocumented fact that the user should know before being charged. */
+/** A fact that does not prevent the request, but that the user should know before the charge. */
 export interface Warning {
   kind: "warning";
   message: string;
@@ -69,7 +69,7 @@ export interface Warning {
 
 export type Finding = Refusal | Warning;
 
-/** A rule of the service. Returns the first finding that the user has to correct. */
+/** A rule of the service's document. Returns the first problem of a request, or undefined if there is no problem. */
 export type Rule = (subject: RuleInput) => Finding | undefined;
 
 export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
@@ -112,13 +112,13 @@ export function modelList(models: readonly Model[]): string {
     .join(", ");
 }
 
-/** Appends alternative models, if any, to parts of a hint. @param clause their ability: `take high` */
+/** Joins parts of a hint, and appends models, if any, as alternatives. @param clause what the models do: `take high` */
 export function orModelsThat(clause: string, models: readonly Model[], ...parts: readonly string[]): string {
   const modelNames = modelList(models);
   return [...parts, ...(modelNames === "" ? [] : [`models that ${clause}: ${modelNames}`])].join("; ");
 }
 
-/** Formats a URL for messages without possible secrets: a password before the host, a signature in the query. */
+/** Formats a URL for messages without its password, query and fragment, because they can contain secrets. */
 export function quoteUrl(value: string): string {
   return quoteValue(value.replace(/[?#].*$/s, "").replace(/(^https?:\/*|\/\/)[^/]*@/i, "$1"));
 }

@@ -24,7 +24,7 @@ describe("the number of reference images", () => {
     const { message, hint } = refusalOf({ model: "z-image", image: images(1) });
     expect(message).toBe("--image cannot be used: z-image takes no reference images");
     expect(hint).toBe(
-      "Leave it out; models that take one: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
+      "Leave it out; models that take an image: vendor1/alpha-pro, beta/4.5-edit, beta/5-lite-image-to-image, gamma-image-2, " +
         "gamma-image-2-5-flare-image, delta-Image",
     );
   });
@@ -33,7 +33,7 @@ describe("the number of reference images", () => {
     const { message, hint } = refusalOf({ model: "delta-Image" });
     expect(message).toBe("--image is missing: delta-Image needs at least 1 reference image");
     expect(hint).toBe(
-      "Give an image's URL; models that need none: beta/4.5-text-to-image, beta/5-lite-text-to-image, " +
+      "Give an image's URL; models that need no image: beta/4.5-text-to-image, beta/5-lite-text-to-image, " +
         "gamma-image-2, gamma-image-2-5-flare-text, gamma-image-2-5-sunburst-text, z-image",
     );
   });
@@ -102,7 +102,7 @@ describe("a reference image", () => {
     expect(message).toBe(
       "--image http://images.test/b.png: gamma-image-2-5-flare-image takes https:// URLs only",
     );
-    expect(hint).toContain("models that take others: vendor1/alpha-pro, ");
+    expect(hint).toContain("models that take other URLs: vendor1/alpha-pro, ");
     expect(hint).not.toContain("flare");
     expect(checkRequest({ ...input, image: ["HTTPS://images.test/b.png"] }).warnings).toEqual([]);
   });
