@@ -8,7 +8,7 @@ export interface ServiceIdentity {
   keyId: string;
 }
 
-/** Service name for tasks of the embedded sandbox, because its address changes at each start. */
+/** Replaces the base URL in tasks of the embedded sandbox, because the sandbox has a new address after each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
 /**
@@ -30,25 +30,25 @@ export interface Intent {
   /** Timeout of one request, from its submit to its image, in milliseconds. */
   requestMs: number;
   options: JobOptions;
-  /** Id of the `imggen serve` process that accepted the request and works on it as long as it runs. */
+  /** Id of the `imggen serve` process that accepted the request, and that works on the task until the process exits. */
   server?: string;
-  /** Seed that `rerun` adds. It is not part of the request, so an equal request without it matches. */
+  /** Seed that `rerun` adds. The seed is not part of the request, so an equal request without a seed is a duplicate. */
   repeatedSeed?: RepeatedSeed;
-  /** Id of the client's call that waits at the server. The request must not be sent if no client waits. */
+  /** Id of the client's call at the server. If the client stops waiting for the call, the request must not be sent. */
   call?: string;
 }
 
-/** Facts that the provider decides. A process that continues the task uses these, never its current settings. */
+/** Facts that the provider decides. A process that continues the task uses these facts, not its current settings. */
 export type IntentTerms = Pick<Intent, "taskId" | "isPaid" | "requests" | "requestMs" | "options">;
 
-/** Options that affect a task's images beside the request. Tasks with different options are not duplicates. */
+/** Options that affect a task's images in addition to the request. Tasks with different options are not duplicates. */
 export interface JobOptions {
-  /** The provider's name of the model, or null for the provider's default. */
+  /** The provider's name for the model, or null for the provider's default model. */
   model: string | null;
-  /** In pixels. The image may have another size. */
+  /** Requested width in pixels. The image can have another size. */
   width: number;
   height: number;
-  /** Format of a size in the request, or null for the provider's default. */
+  /** Format of the size in the request, or null for the provider's default format. */
   sizeForm: SizeForm | null;
   /** Fields set by the user, under the provider's names: `steps`, `seed`, `negative_prompt`. */
   fields: ProviderFields;
@@ -64,7 +64,7 @@ export type SizeForm = "WxH" | "width,height" | "aspect_ratio";
 
 export const NO_OPTIONS: JobOptions = { model: null, width: 0, height: 0, sizeForm: null, fields: {} };
 
-/** The service's reference client polls 60 times at an interval of 3 s (section 4.2). 4K images take longer. */
+/** Timeout of the service's reference client: 60 polls at an interval of 3 s (section 4.2). */
 const REQUEST_MS = 180_000;
 const REQUEST_4K_MS = 600_000;
 
@@ -78,14 +78,14 @@ export function serviceTerms({ quality }: Pick<GenerationRequest, "quality">): I
   };
 }
 
-/** Whether a task is at a generator: the hosted service assigns its task ids itself. */
+/** Whether a task is at a generator. Only such a task has an id from imggen, because the service assigns its own ids. */
 export function isAtGenerator({ taskId }: Pick<Intent, "taskId">): boolean {
   return taskId !== null;
 }
 
 export type FreeProvider = "sandbox" | "generator";
 
-/** @returns the provider at which the task is free, or null if it may cost money */
+/** @returns the provider at which the task is free, or null if the task can cost money */
 export function getFreeProvider({
   service,
   isPaid,
@@ -96,7 +96,7 @@ export function getFreeProvider({
 
 export type RequestIdentity = Pick<Intent, "request" | "service" | "server" | "options" | "taskId">;
 
-/** Compares the server too, because a server's tasks belong to its clients alone. */
+/** Compares the servers too, because a task at an `imggen serve` is only for the clients of this server. */
 export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   const [first, second] = [a, b].map((each) => [
     identifyingFields(each),
@@ -107,29 +107,29 @@ export function isSameRequest(a: RequestIdentity, b: RequestIdentity): boolean {
   return isDeepStrictEqual(first, second);
 }
 
-/** Omits generator-only fields, which the options contain. A request to the hosted service is returned unchanged. */
+/** Omits generator-only fields, because the task's options contain them. The hosted service has no such options. */
 export function identifyingFields({ request, taskId }: RequestIdentity): Partial<GenerationRequest> {
   if (taskId === null) return request;
   const { seed: _seed, negative: _negative, fields: _fields, ...rest } = request;
   return rest;
 }
 
-/** The destination of a task's images, decided before the submit. All paths are absolute. */
+/** Destination of a task's images, which is decided before the submit. All paths are absolute. */
 export type Destination = SaveOptions &
   (
-    | /** Path of the image. Several images are numbered after it, and a missing extension is added. */
+    | /** Path of the image. If there are several images, they get numbers. A missing extension is added. */
     { kind: "file"; path: string }
     | { kind: "folder"; folder: string; template: string }
     /** Writes the first image to standard output, and further or recovered images to the folder. */
     | { kind: "stdout"; folder: string; template: string }
   );
 
-/** Whether images go to the same files. Standard output of an earlier command no longer exists. */
+/** Whether images go to the same files. False for standard output, because each command has another output. */
 export function isSameDestination(a: Destination, b: Destination): boolean {
   return a.kind !== "stdout" && isDeepStrictEqual(a, b);
 }
 
-/** Replaces standard output by its folder, because the original command's standard output no longer exists. */
+/** Replaces standard output with the folder, because the standard output of the original command no longer exists. */
 export function recoveryDestination(destination: Destination): Destination {
   return destination.kind === "stdout" ? { ...destination, kind: "folder" } : destination;
 }

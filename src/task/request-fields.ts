@@ -1,13 +1,13 @@
 import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue, type JsonValue } from "../lib/json.ts";
 
-/** A generator's field names for a seed and a negative prompt. A missing name means unsupported. */
+/** A generator's names of the fields for a seed and a negative prompt. A field without a name is unsupported. */
 export interface FieldNames {
   readonly seed?: string;
   readonly negative?: string;
 }
 
-/** Seed of the first image, under the provider's field name. It increments with each further image. */
+/** Seed of the first image, under the provider's field name. Each further image has the next seed. */
 export interface RepeatedSeed {
   field: string;
   first: WholeNumber;
@@ -17,19 +17,19 @@ interface FieldValues {
   text: { input: string; wire: string };
   number: { input: number; wire: number };
   seed: { input: WholeNumber; wire: WholeNumber };
-  /** A single text may be sent as a string or a list. */
+  /** A list with a single text can be sent as a list or as a string. */
   texts: { input: readonly string[]; wire: string | string[] };
   pairs: { input: ProviderFields; wire: ProviderFields };
 }
 
-/** Fields under the provider's names, sent unchanged: `steps`, `cfg_scale`. */
+/** Fields under the provider's names, such as `steps` and `cfg_scale`, which are sent unchanged. */
 export type ProviderFields = Readonly<Record<string, JsonValue>>;
 
 export type FieldForm = keyof FieldValues;
 
 /**
- * All fields of a request in wire order: those of section 2.2, then generator-only fields. Code for single
- * fields derives from this table, or does not compile until it is complete.
+ * All fields of a request, in the order in which they are sent. Generator-only fields follow the fields of section
+ * 2.2. Code that handles each field does not compile until it handles every field of this table.
  */
 export const REQUEST_FIELDS = {
   prompt: "text",
@@ -64,7 +64,7 @@ export function fieldsFrom<Fields extends InputFields | WireFields>(
   valueFor: (name: FieldName) => Fields[FieldName],
 ): Fields {
   const entries = FIELD_NAMES.map((name) => [name, valueFor(name)] as const);
-  // The compiler cannot match names and values. Tests cover all fields.
+  // The compiler cannot check that each value belongs to its name, so tests cover all fields.
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Fields;
 }
 

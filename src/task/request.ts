@@ -16,7 +16,7 @@ export function isRequest(value: unknown): value is GenerationRequest {
   return isJsonObject(value) && "prompt" in value && "model" in value && areWireFields(value);
 }
 
-/** Unchecked input with unresolved model aliases. The default model is the service's, `vendor1/alpha-2`. */
+/** Input that is not checked yet. `model` can be an alias; default: the service's default model, `vendor1/alpha-2`. */
 export interface RequestInput extends InputFields {
   prompt: string;
 }
@@ -49,7 +49,7 @@ export interface CheckedRequest {
   repeatedSeed?: RepeatedSeed;
   /** Cost if an earlier attempt was paid and no flag or setting declares the generator free. Default: `credits`. */
   creditsIfPaid?: number | null;
-  /** Overrides the connection's setting, because an earlier attempt was paid or an `imggen serve` reports its price. */
+  /** Overrides the connection's setting if an earlier attempt was paid, or if an `imggen serve` reports its price. */
   isPaid?: boolean;
   warnings: string[];
 }
@@ -58,13 +58,13 @@ export function withRepeatedSeed({ request, repeatedSeed }: CheckedRequest): Gen
   return repeatedSeed === undefined ? request : { ...request, seed: repeatedSeed.first };
 }
 
-/** Marks the replacement of a paid attempt as paid, because a free request would be sent again after a lost reply. */
+/** Marks the replacement of a paid attempt as paid, because a free request is sent again after a lost reply. */
 export function asPaidReplacement(checked: CheckedRequest): CheckedRequest {
   const { creditsIfPaid } = checked;
   return creditsIfPaid === undefined ? checked : { ...checked, credits: creditsIfPaid, isPaid: true };
 }
 
-/** Name for the model of a generator that needs no model name. No model is sent. */
+/** Model name in requests to a generator that needs no model name. The name is not sent. */
 export const ANY_MODEL = "default";
 
 export const REFERENCE_TYPES: readonly ImageType[] = ["jpeg", "png", "webp"];

@@ -2,7 +2,7 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 
 /** A complete image of a task under its final name. */
 export interface SavedFile {
-  /** Absolute path, or null if written to standard output. */
+  /** Absolute path, or null if the image was written to standard output. */
   path: string | null;
   /** Result URL with its query and the key masked, or null if the provider sent the image itself. */
   url: string | null;
@@ -13,7 +13,7 @@ export interface SavedFile {
   height: number;
   /** SHA-256 of the provider's file, if it was converted to the type of the file name. */
   originalSha256?: string;
-  /** Seed of the image, as text if above 2^53 - 1. */
+  /** Seed of the image. A seed above 2^53 - 1 is a text. */
   seed?: WholeNumber;
 }
 

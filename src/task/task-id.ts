@@ -6,7 +6,7 @@ export function newTaskId(): string {
   return `task_${randomBytes(10).toString("hex")}`;
 }
 
-/** Whether an untrusted text has the form of a `newTaskId`, and so is safe in a path. */
+/** Whether an untrusted text has the form of an id from `newTaskId`, so that it is safe in a path. */
 export function isNewTaskId(text: string): boolean {
   return TASK_ID.test(text);
 }

@@ -7,7 +7,7 @@ import type { SavedFile } from "./saved-file.ts";
 export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
 interface StateProperties {
-  /** Charge at a paid provider. The service's document does not promise a refund for failed tasks. */
+  /** Charge at a paid provider. Failed tasks are "unknown", because the service's document promises no refund. */
   charged: Charged;
   /** Whether the task is unfinished, with its file in `open/`. */
   isOpen: boolean;
@@ -15,27 +15,27 @@ interface StateProperties {
 }
 
 /**
- * All states by precedence: a task has the first of its requests' states. Reports, batch rows and JSON derive
- * from it.
+ * All states by precedence. If the requests of a task have different states, the task has the first of these states,
+ * which reports, batch rows and JSON use.
  */
 export const STATES = {
-  /** In flight, or the process ended during the submit. */
+  /** The request is in flight, or the process ended during the submit. */
   started: { charged: "unknown", isOpen: true, openState: "running" },
   accepted: { charged: "yes", isOpen: true, openState: "accepted" },
-  /** Not in flight, because it waits for its turn or for another attempt. */
+  /** The request is not in flight, because it waits for its turn or for another attempt. */
   waiting: { charged: "no", isOpen: true, openState: "waiting" },
-  /** The image exists, at result URLs or in the task's folder, but is not saved. */
+  /** The image exists at result URLs or in the task's folder, but is not saved. */
   completed: { charged: "yes", isOpen: true, openState: "made" },
-  /** The reply to the submit was lost or is unusable, so the user decides. */
+  /** The reply to the submit was lost or is unusable, so the user decides what to do. */
   unknown: { charged: "unknown", isOpen: true, openState: "unknown" },
-  /** No longer tracked, by the user's decision. The charge is unknown. */
+  /** The user stopped tracking a request of unknown outcome. */
   dismissed: { charged: "unknown", isOpen: false, openState: null },
   failed: { charged: "unknown", isOpen: false, openState: null },
-  /** Cancelled by the user: not sent, abandoned, or stopped by the provider. */
+  /** The user cancelled the request. It was not sent, or it was abandoned, or the provider stopped it. */
   cancelled: { charged: "unknown", isOpen: false, openState: null },
   refused: { charged: "no", isOpen: false, openState: null },
   not_sent: { charged: "no", isOpen: false, openState: null },
-  /** All images are complete files under their final names. Only for tasks, not requests. */
+  /** All images are complete files under their final names. Only tasks can have this state, not requests. */
   saved: { charged: "yes", isOpen: false, openState: null },
 } as const satisfies Record<string, StateProperties>;
 
@@ -48,11 +48,11 @@ export interface Attempt {
   at: string;
   answer: Answer | null;
   accepted: { id: string; at: string } | null;
-  /** Reason, if the provider last reported that it has neither the job nor its images. */
+  /** Reason from the provider's last reply, if the reply was that the job or its images no longer exist. */
   goneReason: string | null;
-  /** Whether the provider ever reported success, after which the attempt cannot count as free. */
+  /** Whether the provider ever reported success. If so, the attempt cannot count as free. */
   wasCompleted: boolean;
-  /** Whether the outcome was ever recorded as unknown. A late answer may correct it. */
+  /** Whether the outcome was ever recorded as unknown, even if a late answer corrected it. */
   wasUnknown: boolean;
 }
 
@@ -63,7 +63,7 @@ export interface RequestState {
   attempt: Attempt | null;
   notSentReason: string | null;
   isDismissed: boolean;
-  /** Number of attempts that may have reached the provider. */
+  /** Number of attempts that might have reached the provider, but have no usable answer. */
   possibleSubmits: number;
 }
 
@@ -72,13 +72,13 @@ export interface Task {
   id: string;
   intent: Intent;
   submittedAt: string;
-  /** Mark of the process that has the claim, or null if released. */
+  /** Mark of the process that has the claim, or null if the process has released the claim. */
   holder: string | null;
   /** Mark of the process that wrote the last part. */
   mark: string;
   parts: number;
   claim: string | null;
-  /** Whether it is withdrawn if another task exists for an equal request. */
+  /** Whether the task is withdrawn if another task exists for an equal request. */
   isOnce: boolean;
   state: TaskState;
   requests: readonly RequestState[];
@@ -143,10 +143,10 @@ function withRequests(task: Task, update: (request: RequestState, at: number) =>
   return { ...task, requests: task.requests.map((each, at) => withRequestState(update(each, at), isPaid)) };
 }
 
-/** Dismisses a request of unknown outcome. Accepted and completed requests stay. */
+/** Dismisses a request of unknown outcome. Other requests, such as accepted ones, stay unchanged. */
 function dismissRequest(request: RequestState, _at: number): BareRequest {
   const { state, attempts } = request;
-  // A late answer that a dismissed attempt was rejected must not cause another attempt.
+  // If a late answer rejects a dismissed attempt, the request must not be submitted again.
   const isLateRejection =
     state === "waiting" &&
     attempts.some(({ wasUnknown, answer }) => wasUnknown && answer?.type === "waiting");
@@ -181,7 +181,7 @@ function newAttempt({ attempt: name, at }: RequestLine & { attempt: string }): A
   return { name, at, answer: null, accepted: null, goneReason: null, wasCompleted: false, wasUnknown: false };
 }
 
-/** Before acceptance, the answer with the higher rank counts regardless of the order of lines. */
+/** Ranks of answers. Before acceptance, the answer with the highest rank counts, regardless of the order of lines. */
 const RANKS: Readonly<Record<Answer["type"], number>> = {
   unknown: 1,
   waiting: 2,
@@ -206,7 +206,7 @@ function withAnswer(attempt: Attempt, line: Answer): Attempt {
 function replaces(line: Answer, answer: Answer): boolean {
   switch (answer.type) {
     case "completed":
-      // A stored reply may turn out not to be an image.
+      // Without URLs the image is in a stored reply, which can turn out not to be an image.
       return (
         line.type === "completed" || line.type === "failed" || (isUnusable(line) && answer.urls.length === 0)
       );
@@ -256,7 +256,7 @@ function withRequestState(request: BareRequest, isPaid: boolean): RequestState {
   const failedAttempt = findAnswer("failed");
   if (failedAttempt !== null)
     return withState(wasCancelled(failedAttempt) ? "cancelled" : "failed", failedAttempt);
-  // A free request is submitted again after an unknown outcome.
+  // A free request does not count as unknown, because it is submitted again after an unknown outcome.
   const unknown = unknownAttempts.findLast(({ wasCompleted }) => isPaid || wasCompleted) ?? null;
   if (unknown !== null) return withState("unknown", unknown);
   const refused = findAnswer("refused");
@@ -305,7 +305,7 @@ function mergeFiles(
   return longerList.map((_, at) => now[at] ?? before[at] ?? null);
 }
 
-/** Id for users, file names and messages: imggen's or the provider's, or null before acceptance. */
+/** Returns the id for users, file names and messages, which imggen or the provider assigns; null before acceptance. */
 export function getTaskId({ intent, requests }: Pick<Task, "intent" | "requests">): string | null {
   return intent.taskId ?? requests[0]?.attempts.find(({ accepted }) => accepted)?.accepted?.id ?? null;
 }
@@ -319,7 +319,7 @@ export function getAnswer<Type extends Answer["type"]>(
   type: Type,
 ): Line<Type> | null {
   const answer = attempt?.answer;
-  // The compiler cannot match types and lines.
+  // The compiler cannot derive the type of the line from its `type` field.
   return answer?.type === type ? (answer as unknown as Line<Type>) : null;
 }
 
@@ -328,12 +328,12 @@ export function decidingRequest({ requests }: Pick<Task, "requests">): RequestSt
   return requests.find((request) => request.state === state) as RequestState;
 }
 
-/** Lines that record a task's outcome after its file is deleted, without the intent. */
+/** Returns the lines, without the intent, that record a task's outcome after its file is deleted. */
 export function summaryLines(task: Task): Line[] {
   const { requests, files, isSaved, dismissal, submittedAt: at } = task;
   const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
   const lines = requests.flatMap(requestLines(at));
-  // A `dismissed` line affects only the requests that are open or unknown before it.
+  // Only lines of dismissed requests precede the `dismissed` line, because it affects all open requests before it.
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));
@@ -375,8 +375,8 @@ export function getSavedFiles({ files }: Pick<Task, "files">): SavedFile[] {
 }
 
 /**
- * Whether a task was charged: never "yes" for a free or unsent task, and never "no" after a success at a paid
- * provider. Everything that reports a charge uses this function.
+ * Whether a task was charged. A free or unsent task is never "yes", and a task that succeeded at a paid provider is
+ * never "no". All code that reports a charge uses this function.
  */
 export function getCharged({ intent, requests }: Pick<Task, "intent" | "requests">): Charged {
   if (!intent.isPaid) return "no";
@@ -391,13 +391,12 @@ function getRequestCharged({ state, attempts }: RequestState): Charged {
   return hasEnded && attempts.every(isCertainlyFree) ? "no" : STATES[state].charged;
 }
 
-/** Whether an attempt certainly cost nothing. */
 function isCertainlyFree({ answer }: Attempt): boolean {
   if (answer?.type === "failed") return answer.charged === "no";
   return answer?.type === "waiting" || answer?.type === "refused";
 }
 
-/** Possible cost of a task in credits, without refused requests. */
+/** Returns the possible cost of a task in credits, without refused requests; null if unknown. */
 export function spentCredits(task: Pick<Task, "intent" | "requests">): number | null {
   const { intent, requests } = task;
   if (getFreeProvider(intent) === "sandbox") return 0;
@@ -405,7 +404,7 @@ export function spentCredits(task: Pick<Task, "intent" | "requests">): number | 
   const chargeableRequests = requests.filter(
     (request) => getRequestCharged(request) !== "no" || request.state === "waiting",
   );
-  // Division followed by multiplication may not restore the exact amount.
+  // Avoids the division if all requests count, because rounding could change the amount.
   return chargeableRequests.length === requests.length
     ? intent.credits
     : (intent.credits / requests.length) * chargeableRequests.length;
@@ -417,12 +416,12 @@ export function unsentCredits({ intent, requests }: Pick<Task, "intent" | "reque
   return intent.credits === null ? null : (intent.credits / requests.length) * waiting;
 }
 
-/** Whether `resume` closes the task without a submit. Its request then begins a new task. */
+/** Whether `resume` closes the task without a submit. A later submit of the request then begins a new task. */
 export function endsUnsent({ state, intent }: Pick<Task, "state" | "intent">): boolean {
   return state === "waiting" && !isAtGenerator(intent);
 }
 
-/** Whether a task was, may have been or may still be charged: all except refused and unsent ones. */
+/** Whether a task was charged, might have been charged, or can still be charged. */
 export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
   const { intent } = task;
   const maySend =
@@ -430,29 +429,29 @@ export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
   return getCharged(task) !== "no" || maySend;
 }
 
-/** Whether an existing image is not saved. `files` lists the first image of each request, then further images. */
+/** Whether an existing image is not saved. In `files`, the first images of all requests precede further images. */
 export function isUnsaved({
   files,
   requests,
   isSaved,
 }: Pick<Task, "files" | "requests" | "isSaved">): boolean {
-  // A late reply may have arrived after the other images were saved.
+  // After a `saved` line, an image can still be unsaved if its reply arrived late.
   if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
   const count = Math.max(files.length, requests.length);
   const canBeSaved = (at: number) => (requests[at]?.state ?? "completed") === "completed";
   return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && canBeSaved(at));
 }
 
-/** The reason recorded for a request cancelled by the user. */
+/** Reason that is recorded for a request that the user cancelled. */
 export const CANCELLED = "it was cancelled";
 
-/** Whether the history lists the task. It omits refused and unsent tasks, but not cancelled ones. */
+/** Whether the history lists the task. The history omits refused and unsent tasks, but includes cancelled tasks. */
 export function isInHistory(task: Task): boolean {
   if (!isAtGenerator(task.intent)) return task.state === "cancelled" || mayBeCharged(task);
   return task.state !== "not_sent" && task.state !== "refused";
 }
 
-/** Whether the outcome is unknown, so that the user decides. */
+/** Whether the outcome is unknown, so that the user decides what to do. */
 export function isUnknown({ state, requests }: Pick<Task, "state" | "requests">): boolean {
   if (state === "unknown") return true;
   return state === "completed" && requests.some((request) => request.state === "unknown");
@@ -474,7 +473,7 @@ export function openState(state: TaskState): OpenState | null {
   return STATES[state].openState;
 }
 
-/** Returns `openState`, but `unknown` if only requests of unknown outcome remain. */
+/** Returns the task's open state, which is `unknown` if only requests of unknown outcome remain. */
 export function openTaskState(task: Task): OpenState | null {
   return isUnknown(task) && !isUnsaved(task) ? "unknown" : openState(task.state);
 }
