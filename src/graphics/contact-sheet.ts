@@ -34,13 +34,13 @@ interface Layer {
 }
 
 /**
- * Draws a square grid of pictures with their labels, below lines of text, as PNG.
+ * Draws a PNG with lines of text at the top, and a square grid of pictures with labels below the text.
  * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
  */
 export async function drawContactSheet(sheet: {
   top: readonly string[];
   cells: readonly SheetCell[];
-  /** Identifies the sheet, for `isContactSheet`. */
+  /** Text by which `isContactSheet` recognises the sheet. */
   subject: string;
 }): Promise<Buffer> {
   const sharp = await loadSharp();
@@ -76,13 +76,13 @@ export async function drawContactSheet(sheet: {
 /**
  * Whether an image is a contact sheet.
  * @param head first bytes of the file
- * @param subject only of this subject; default: of any
+ * @param subject subject that the sheet must have; default: any subject
  */
 export function isContactSheet(head: Buffer, subject?: string): boolean {
   return head.includes(subject === undefined ? SOFTWARE : softwareTag(subject));
 }
 
-/** Ends in a semicolon, so that no tag is a prefix of another. */
+/** Ends the tag with a semicolon, so that one subject's tag cannot be the beginning of another subject's tag. */
 function softwareTag(subject: string): string {
   return `${SOFTWARE} of ${subject};`;
 }
@@ -99,7 +99,7 @@ async function drawPicture(image: string | null): Promise<Part> {
   return { input, width, height };
 }
 
-/** Draws text in a bundled font, and cuts it off at the bottom. Missing letters come from the system's fonts. */
+/** Draws text in a bundled font. A text that is too high is cut off, and missing letters come from system fonts. */
 async function drawText(content: string, width: number): Promise<Part> {
   const sharp = await loadSharp();
   const image = sharp({
@@ -119,7 +119,7 @@ async function drawText(content: string, width: number): Promise<Part> {
   return { input: await cut.png().toBuffer(), ...part };
 }
 
-/** The library refuses a text of spaces only. */
+/** Escapes markup, and replaces a blank text with a dash, because the library refuses a blank text. */
 function escapeMarkup(content: string): string {
   const escaped = content.replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`);
   return escaped.trim() === "" ? "-" : escaped;

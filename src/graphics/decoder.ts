@@ -2,10 +2,10 @@ import { errorCode } from "../lib/error-text.ts";
 
 type Sharp = typeof import("sharp").default;
 
-/** An image cannot be decoded. `message` is a clause without a full stop. */
+/** Error for an image that cannot be decoded. `message` is a clause without a full stop. */
 export class UndecodableError extends Error {}
 
-/** Above any model's image. Decoded, this many pixels take hundreds of megabytes. */
+/** Maximum number of pixels, above any model's image. So many decoded pixels take hundreds of megabytes of memory. */
 const MAX_PIXELS = 150_000_000;
 
 export interface Pixels {
@@ -16,7 +16,7 @@ export interface Pixels {
 
 /**
  * Loads the image library, which is optional because it does not exist for some systems.
- * @throws UndecodableError if it is not installed
+ * @throws UndecodableError if the library is not installed
  */
 export async function loadSharp(): Promise<Sharp> {
   try {
@@ -42,7 +42,7 @@ export async function getSharpVersion(): Promise<string> {
 export type ImageSource = string | Buffer;
 
 /**
- * Returns a PNG of at most this size.
+ * Returns an image as PNG. A larger image is scaled down to fit into the width and height.
  * @throws UndecodableError
  */
 export function scaleToPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
@@ -52,7 +52,7 @@ export function scaleToPng(file: ImageSource, width: number, height: number): Pr
 }
 
 /**
- * Returns the pixels (red, green, blue, alpha) at exactly this size. Transparent pixels become black.
+ * Scales an image to exactly this size. Pixels are red, green, blue and alpha; transparent pixels become black.
  * @throws UndecodableError
  */
 export function scaleToPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
@@ -64,7 +64,8 @@ export function scaleToPixels(file: ImageSource, width: number, height: number):
 }
 
 /**
- * Returns a WebP of at most `edge` pixels on each side. Encoding takes no longer than decoding.
+ * Returns a WebP of at most `edge` pixels on each side. Uses fast settings, so that encoding takes no longer than
+ * decoding.
  * @throws UndecodableError
  */
 export function createThumbnail(file: string, edge: number): Promise<Buffer> {
@@ -92,7 +93,7 @@ export interface Converted {
   lostMetadata: readonly string[];
 }
 
-/** Metadata that the library can copy, if the type supports it. */
+/** Names of the metadata that the library copies if the new image type supports them. */
 const METADATA = {
   exif: "EXIF",
   xmp: "XMP",
@@ -100,11 +101,11 @@ const METADATA = {
   iptc: "IPTC",
   comments: "PNG text",
 } as const;
-/** UUID of a C2PA manifest store in any type of file. Its signature is valid for the original bytes only. */
+/** UUID of a C2PA manifest store in any type of file. The store is signed, so a converted image cannot contain it. */
 const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
 
 /**
- * Converts an image of one frame to another type, upright and with its metadata.
+ * Converts an image that is not animated to another type. The result is upright, and has the image's metadata.
  * @throws UndecodableError
  */
 export async function convertImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
@@ -126,7 +127,7 @@ export async function convertImage(file: Buffer, type: keyof typeof WRITERS): Pr
 
 type Image = ReturnType<Sharp>;
 
-/** Decodes an image upright; of an animation only the first frame. */
+/** Decodes an image, or the first frame of an animation, and turns it upright. */
 async function withDecodedImage<Result>(
   file: ImageSource,
   work: (image: Image) => Promise<Result>,

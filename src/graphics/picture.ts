@@ -13,9 +13,9 @@ import {
 } from "./decoder.ts";
 import { availableSize, fitCells, type Screen } from "./terminal.ts";
 
-/** Larger files are scaled before they are sent to a terminal. */
+/** Maximum size of a file that is sent to a terminal unchanged. A larger file is scaled first. */
 const MAX_BYTES = 8 * 1024 * 1024;
-/** Below Kitty's limit by a factor of ten. */
+/** Maximum width and height of an image that is sent unchanged, below Kitty's limit of 10,000 pixels. */
 const MAX_EDGE = 8192;
 
 export interface DisplayImage {
@@ -25,7 +25,7 @@ export interface DisplayImage {
 
 /**
  * Returns an image as escape sequences for a terminal, with a line feed at the end.
- * @param id for the picture's removal in Kitty
+ * @param id id by which Kitty can remove the picture
  * @throws UndecodableError if a decoder is missing, or the image cannot be decoded; the file's error
  */
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
@@ -44,7 +44,7 @@ export async function renderPicture(input: DisplayImage, screen: Screen, id?: nu
 const KITTY_TYPES: ReadonlySet<string> = new Set(["png"]);
 const ITERM2_TYPES: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** Returns null if the image must be scaled or rotated, which few terminals do. */
+/** Returns the unchanged bytes, or null if the image must be scaled or rotated first, because few terminals do it. */
 async function bytesIfSmall({
   source,
   image: { width, height, isTurned },
@@ -61,24 +61,25 @@ async function renderBlocks({ source, image }: DisplayImage, screen: Screen): Pr
   return blockPicture(await scaleToPixels(source, width, height * 2), colors);
 }
 
-/** Size in characters: https://iterm2.com/documentation-images.html */
+/** `width` and `height` are in characters. Protocol: https://iterm2.com/documentation-images.html */
 function iterm2Picture(file: Buffer, { width, height }: Size): string {
   const options = `inline=1;size=${file.length};width=${width};height=${height};preserveAspectRatio=1`;
   return `\u001b]1337;File=${options}:${file.toString("base64")}\u0007\n`;
 }
 
-/** Number of colours that every terminal with sixel graphics has. */
+/** Number of colours that every terminal with sixel graphics supports. */
 const COLORS = 256;
 
 function sixelPicture({ data, width, height }: Pixels): string {
-  // A copy, because the library reads the whole buffer behind an array.
+  // Copies the pixels, because the library reads the whole buffer behind an array.
   return `${image2sixel(Uint8Array.from(data), width, height, COLORS)}\n`;
 }
 
 const GAP = 8;
 
 /**
- * Combines several images into one picture that fits the terminal, with the largest images and the fewest rows.
+ * Combines several images into one picture that fits the terminal. Chooses the number of columns that makes the images
+ * largest, and the fewest rows if several numbers are equally good.
  * @throws UndecodableError
  */
 export async function renderGrid(inputs: readonly DisplayImage[], screen: Screen): Promise<DisplayImage> {
@@ -130,7 +131,7 @@ function trueColor([red, green, blue]: Uint8Array): string {
 
 const CUBE = [0, 95, 135, 175, 215, 255];
 
-/** The nearest colour of the 6×6×6 cube, or of the greys if that is nearer. */
+/** Returns the nearest colour of the palette of 256 colours, in the 6×6×6 cube or among the greys. */
 function paletteColor(pixel: Uint8Array): string {
   const color = [...pixel.subarray(0, 3)];
   const steps = color.map((value) =>
@@ -149,13 +150,13 @@ function distance(a: readonly number[], b: readonly number[]): number {
   return a.reduce((sum, value, at) => sum + (value - (b[at] ?? 0)) ** 2, 0);
 }
 
-// https://sw.kovidgoyal.net/kitty/graphics-protocol/
+// Protocol: https://sw.kovidgoyal.net/kitty/graphics-protocol/
 
 const CHUNK_CHARACTERS = 4096;
 
 /**
- * Size in characters.
- * @param id for the picture's removal
+ * `width` and `height` are in characters.
+ * @param id id by which the picture can be removed
  */
 function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
   const idField = id === undefined ? "" : `i=${id},`;
@@ -176,7 +177,7 @@ function kittyRemoval(id: number): string {
 
 export interface ReplaceablePicture {
   draw: string;
-  /** Removes the picture and everything below it. The cursor must be in the next line. */
+  /** Removes the picture and everything below it. The cursor must be in the line after the picture. */
   erase: string;
 }
 

@@ -2,7 +2,7 @@ import type { Size } from "../lib/image/format.ts";
 
 export type Protocol = "kitty" | "iterm2" | "sixel" | "blocks";
 
-/** Graphics protocols that the environment variables of a terminal reveal. */
+/** Graphics protocols of a terminal, detected by its environment variables. */
 export interface GraphicsSupport {
   kitty: boolean;
   iterm2: boolean;
@@ -28,15 +28,16 @@ export interface Screen {
 }
 
 /**
- * Common size, for terminals that do not report theirs. Only the ratio matters if the terminal scales pictures.
+ * Common size of a character, for terminals that do not report the size. If the terminal scales pictures, only the
+ * ratio of width to height matters.
  */
 const DEFAULT_CELL = { width: 10, height: 20 };
-/** XTerm's default font. With a larger size, the top of a sixel picture could leave the screen. */
+/** Size of a character in XTerm's default font. A larger size could make a sixel picture too high for the screen. */
 const SMALL_CELL = { width: 6, height: 12 };
 
 /**
- * Detects a terminal's graphics by its environment and by queries, which every terminal ignores or answers. All
- * terminals answer the last query, for primary attributes.
+ * Detects a terminal's graphics by its environment variables and by queries. A terminal ignores queries that it does
+ * not support. Every terminal supports the last query (for primary attributes), whose answer therefore ends the wait.
  */
 export async function detectScreen(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
@@ -51,14 +52,14 @@ const CELL_SIZE_QUERY = "\u001b[16t";
 const WINDOW_SIZE_QUERY = "\u001b[14t";
 const ATTRIBUTES_QUERY = "\u001b[c";
 
-/** The attributes are the end of an answer. */
+/** Whether an answer contains the primary attributes, which are the last part of an answer. */
 export function isCompleteAnswer(answer: string): boolean {
   return /\u001b\[\?[\d;]*c/.test(answer);
 }
 
 /**
- * On a slow connection the answer may arrive too late, and look like typed text. Very simple terminals print
- * unknown sequences.
+ * Returns false for SSH, because an answer that arrives late looks like typed text, and for very simple terminals,
+ * because they print unknown sequences.
  */
 function canQuery({ env }: Terminal): boolean {
   return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
@@ -70,7 +71,7 @@ function buildQuery({ TMUX }: Terminal["env"]): string {
 
 async function detectProtocol({ env, detectGraphics }: Terminal, answer: string): Promise<Protocol> {
   const hasSixel = /\u001b\[\?(?:\d+;)*4(?:;\d+)*c/.test(answer);
-  // The terminal around tmux would draw over other panes.
+  // Ignores the terminal around tmux, because it would draw over other panes.
   if (env.TMUX) return hasSixel ? "sixel" : "blocks";
   const name = /\u001bP>\|([^\u001b]*)/.exec(answer)?.[1]?.toLowerCase() ?? "";
   const { kitty, iterm2, sixel } = await detectGraphics();
@@ -79,7 +80,7 @@ async function detectProtocol({ env, detectGraphics }: Terminal, answer: string)
   return sixel || hasSixel ? "sixel" : "blocks";
 }
 
-/** Reads the size of a character, or derives it from the size of the window; null if unknown. */
+/** Reads the size of a character in pixels, or divides the size of the window; null if both sizes are unknown. */
 function parseCell(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
   const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];
@@ -98,11 +99,11 @@ function detectColors({ env, hasColors }: Terminal): Screen["colors"] {
   return force === "2" || /256color|xterm|screen|tmux/.test(term) ? "256" : "none";
 }
 
-/** Rows for the lines below a picture. */
+/** Number of rows for text below a picture. */
 export const FREE_ROWS = 4;
 
 /**
- * Returns the size of a picture in characters: as large as possible, but not larger than the image.
+ * Returns the largest size of a picture in characters that fits the screen and does not enlarge the image.
  * @param cell size of a character in pixels of the image
  */
 export function fitCells(image: Size, screen: Screen, cell: Size): Size {

@@ -3,7 +3,7 @@ import { mix, parseColors, type Rgb } from "./brush.ts";
 import { SUBJECTS } from "./drawings.ts";
 import * as moods from "./moods.ts";
 
-/** Input of a picture. A hash of its fields is the seed for all details that the prompt does not determine. */
+/** Input of a picture. A hash of the fields is the seed for all details that the prompt does not determine. */
 export interface PictureSpec {
   readonly prompt: string;
   readonly model: string;
@@ -27,7 +27,7 @@ export function readBrief(spec: PictureSpec) {
   const setting = find(words, moods.SETTINGS) ?? (habitat as keyof typeof moods.SETTINGS | undefined);
   const [land, light] = [find(words, moods.LANDS), find(words, moods.LIGHTS)];
   const colorNames = words.map((word) => find([word], moods.COLORS) ?? "");
-  // The subject has the colour that directly precedes it: "a blue sea and a red boat".
+  // The subject gets the colour that precedes it in the prompt: the boat in "a blue sea and a red boat" is red.
   const hue =
     colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? defaults;
   const isGrey =
@@ -46,18 +46,18 @@ export function readBrief(spec: PictureSpec) {
     isWinter: land === "winter" && !excluded.has("snow"),
     weather: find(words, moods.WEATHERS),
     colors: colorNames.flatMap((color) => (color ? parseColors(color) : [])),
-    /** Words for things to omit, also in the singular. */
+    /** Words for things that the picture must not show, as in the prompt and in the singular. */
     excluded,
     palette: isGrey ? "1 1 1 0" : seededRandom(spec.model).pick(moods.PALETTES),
-    /** Reference length for sizes, in pixels, independent of the ratio. */
+    /** Length in pixels from which all sizes derive. It depends little on the ratio of the picture. */
     unit: Math.min(Math.sqrt(width * height), 1.6 * Math.min(width, height)),
-    /** Creates a random stream for each purpose, so that a change of one part does not affect the others. */
+    /** Creates a random stream for a purpose, so that a change of one part does not change other parts. */
     random: (purpose: string) => seededRandom(`${purpose}\n${seed}`),
   };
 }
 
 function seededRandom(seed: string) {
-  // UTF-16, because UTF-8 cannot represent lone surrogates.
+  // Hashes UTF-16, because UTF-8 cannot represent lone surrogates.
   let state = createHash("sha256").update(seed, "utf16le").digest().readInt32LE();
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;
@@ -83,7 +83,7 @@ export function gradeColor(color: Rgb, palette: string): Rgb {
 const singular = (word: string) =>
   word.replace(/(?<=x|sh|ch)es$|(?<=[^s])s$/, "").replace(/(?<=lea|wol)ve$/, "f");
 
-/** Returns the key of the row that contains the first known word. The words of a row precede its first `|`. */
+/** Returns the key of the table's row for the first known word. The words of a row precede its first `|`. */
 function find<T extends string>(words: readonly string[], table: Readonly<Record<T, string>>): T | undefined {
   for (const word of words)
     for (const key in table) {
@@ -113,7 +113,7 @@ export function parsePrompt(prompt: string): { text: string; words: string[]; ex
 
 const NOUN_END =
   /(?<!\p{L})(of|in|on|at|by|near|under|over|behind|beside|with|from|into|through|across|to|for|like|as|is|are|and|or|but)(?!\p{L})|[.,;:!?()\n]/u;
-/** Words that are not a subject: articles, styles, media, adverbs. */
+/** Words that cannot be a subject: articles, styles, media, adverbs. */
 const IGNORED_WORD =
   /^(an?|the|its?|that|this|very|some|style|art|photo(graph)?|picture|image|painting|drawing|illustration|oil|acrylic|watercolou?r|gouache|pixel|sketch|pencil|ink|charcoal|poster|flat|vector|minimal(ist)?|vivid|pastel|.+(ing|ed|ly))$/;
 
@@ -125,7 +125,7 @@ export function unknownSubject(prompt: string): string | null {
     if (find(words, SUBJECTS) ?? find(words, moods.SETTINGS)) return null;
     const noun = words.findLast((word) => !IGNORED_WORD.test(word) && !COLORLESS.test(word));
     const isMood = find([noun ?? ""], moods.LIGHTS) ?? find([noun ?? ""], moods.LANDS);
-    // In "a herd of elephants" the noun follows "of". More than 30 letters are text without spaces, not a noun.
+    // In "a herd of elephants", the subject follows "of". A noun of more than 30 letters is a text without spaces.
     if (noun && !isMood && parts[at + 1] !== "of") return noun.length > 30 ? null : noun;
   }
   return null;

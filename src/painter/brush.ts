@@ -1,4 +1,4 @@
-/** Red, green and blue, each from 0 to 255, as fractions. */
+/** Red, green and blue, from 0 to 255. The values can be fractions. */
 export type Rgb = readonly [red: number, green: number, blue: number];
 export type Colors = readonly [Rgb, ...Rgb[]];
 
@@ -9,7 +9,7 @@ export function parseColors(list: string): Colors {
   return list.split(" ").map(read) as [Rgb, ...Rgb[]];
 }
 
-/** Mixes `a` (share 0) and `b` (share 1). */
+/** Mixes two colours. A share of 0 returns `a`, and a share of 1 returns `b`. */
 export function mix(a: Rgb, b: Rgb, share: number): Rgb {
   return [a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share, a[2] + (b[2] - a[2]) * share];
 }
@@ -17,7 +17,7 @@ export function mix(a: Rgb, b: Rgb, share: number): Rgb {
 export type Point = readonly [x: number, y: number];
 
 export interface Shape {
-  /** Closed contours, painted as one shape even if they overlap. */
+  /** Closed contours, which are painted as one shape even if they overlap. */
   readonly outline: readonly (readonly Point[])[];
   /** One colour, or a gradient from top to bottom. */
   readonly colors: Colors;
@@ -27,7 +27,7 @@ export interface Shape {
 
 type PaintRow = (y: number, into: Uint8Array) => void;
 
-/** Returns a function that paints row `y`, three bytes per pixel. Must be called for each row once, from the top. */
+/** Returns a function that paints a row with three bytes per pixel. Call it once for each row, from top to bottom. */
 export function createBrush(shapes: readonly Shape[], width: number): PaintRow {
   const mask = new Float32Array(width + 2);
   const painters = shapes.map((shape) => createPainter(shape, mask));
@@ -39,7 +39,7 @@ export function createBrush(shapes: readonly Shape[], width: number): PaintRow {
 /** Number of sampled lines per row of pixels, for smooth edges. */
 const SAMPLES_PER_ROW = 4;
 
-/** @param mask shared buffer, zero between calls. Its running sum is the covered share of each pixel */
+/** @param mask buffer that all shapes share. Between calls, all its values are zero */
 function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array): PaintRow {
   const sides = outline.flatMap(contourSides).sort((a, b) => a.top - b.top);
   const top = Math.floor(sides[0]?.top ?? 0);
@@ -79,10 +79,10 @@ function createPainter({ outline, colors, opacity }: Shape, mask: Float32Array):
   };
 }
 
-/** An edge from `x` at `top` down to `bottom`. `turn` is its winding direction, divided by the samples per row. */
+/** An edge, which starts at `x` in row `top`. `turn` is the winding direction, divided by the samples per row. */
 type Side = Readonly<Record<"top" | "bottom" | "x" | "slope" | "turn", number>>;
 
-/** Returns the edges of a contour, always wound the same way, so that overlapping contours do not cancel out. */
+/** Returns the edges of a contour. All contours get one winding direction, so that overlaps do not become holes. */
 function contourSides(contour: readonly Point[]): Side[] {
   const pairs = contour.map((to, i) => [contour.at(i - 1) ?? to, to] as const);
   const area = pairs.reduce((sum, [from, to]) => sum + from[0] * to[1] - to[0] * from[1], 0);

@@ -7,7 +7,7 @@ import { composePicture } from "./scene.ts";
 
 export type DrawPicture = (spec: PictureSpec) => AsyncIterable<Buffer>;
 
-/** Draws a picture of the prompt's subject as an 8-bit RGB PNG file. The bytes depend only on the spec. */
+/** Draws a picture of the prompt's subject as an 8-bit RGB PNG file. Equal specs give equal bytes. */
 export function drawPicture(spec: PictureSpec): AsyncIterable<Buffer> {
   return pngStream(spec.width, spec.height, drawBands(spec));
 }
@@ -26,24 +26,24 @@ async function* drawBands(spec: PictureSpec): AsyncGenerator<Buffer> {
   }
 }
 
-// Larger than most compressed bands, because a full chunk makes the compressor wait for the painter.
+// Size of a chunk, larger than most compressed bands, because a full chunk makes the compressor wait for the painter.
 const IDAT_BYTES = 32 * 1024;
 
-/** Encodes a PNG file in chunks. @param bands filtered rows, of which only a few bands are in memory at a time */
+/** Encodes a PNG file in chunks. @param bands filtered rows in bands, so that only a few bands are in memory at once */
 export async function* pngStream(
   width: number,
   height: number,
   bands: AsyncIterable<Uint8Array>,
 ): AsyncGenerator<Buffer> {
-  // 8 bits, RGB, default compression and filters, not interlaced.
+  // The last bytes mean 8 bits, RGB, default compression and filters, not interlaced.
   const header = Buffer.from([0, 0, 0, 0, 0, 0, 0, 0, 8, 2, 0, 0, 0]);
   header.writeUInt32BE(width, 0);
   header.writeUInt32BE(height, 4);
   const software = Buffer.from("Software\0imggen sandbox", "latin1");
   yield Buffer.concat([SIGNATURE, chunk("IHDR", header), chunk("tEXt", software)]);
-  // Run-length encoding suits filtered rows, and is much faster than a search for longer matches.
+  // Uses run-length encoding, which suits filtered rows and is much faster than a search for longer matches.
   const deflate = createDeflate({ level: 1, strategy: constants.Z_RLE, chunkSize: IDAT_BYTES });
-  // An error of `bands` is thrown by the loop below, because a failed pipeline destroys its last stream.
+  // Ignores errors here, because a failed pipeline destroys `deflate`, so that the loop below throws the error.
   pipeline(Readable.from(bands, { highWaterMark: 1 }), deflate, () => undefined);
   for await (const data of splitEvenly(deflate)) yield chunk("IDAT", data);
   yield chunk("IEND", Buffer.alloc(0));
@@ -70,7 +70,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** Encodes rows as differences to the row above. @param previous row above the first; set to the last row */
+/** Encodes each row as differences to the row above. @param previous row above the first row; receives the last row */
 export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
   const stride = previous.length;
   const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));

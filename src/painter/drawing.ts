@@ -13,8 +13,8 @@ function ellipse(x: number, y: number, across: number, down: number): Point[] {
 }
 
 /**
- * Parses shapes in a notation like SVG paths with closed contours. `M`, `L` and `C` are as in SVG with
- * absolute coordinates. `R x y width height` is a rectangle, `O x y across down` an ellipse with its centre and radii.
+ * Parses shapes in a notation like SVG paths with closed contours. `M`, `L` and `C` are as in SVG, with absolute
+ * coordinates. `R x y width height` is a rectangle, and `O x y across down` is an ellipse with its centre and radii.
  */
 export function parseShapes(notation: string): Point[][] {
   const contours: Point[][] = [];
@@ -42,7 +42,7 @@ function addCurves(line: Point[], targets: readonly Point[]): void {
   }
 }
 
-/** Position of a drawing's foot, and size of a unit across and down, in pixels. A negative size mirrors the drawing. */
+/** Position of a drawing's foot, and pixels per unit of the drawing in both directions. Negative values mirror it. */
 export type Foot = readonly [x: number, y: number, across: number, down: number];
 
 export const [BLACK, SNOW, CREAM] = parseColors("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];
@@ -62,7 +62,7 @@ export function applyLight({ tint, haze }: Brief["light"], color: Rgb, depth = 0
 
 const LINE = /^(\w+)([-+]*)(!?)(?:\/(\d+))?(=?)\s+([A-Z].+)$/;
 
-/** Converts a drawing (notation: drawings.ts) to shapes, once for each position. */
+/** Converts a drawing in the notation of `drawings.ts` to shapes at all positions in `feet`. */
 export function toShapes(
   brief: Brief,
   drawing: string,
@@ -77,7 +77,7 @@ export function toShapes(
     if (notation === "" || opacity === 0 || (name === "snow" && !brief.isWinter)) return [];
     let color = resolveColor(brief.light, name, main);
     for (const sign of shades) color = sign === "-" ? mix(color, BLACK, 0.2) : mix(color, CREAM, 0.4);
-    // The subject and windows are brighter than their surroundings.
+    // Makes the subject and windows brighter than their surroundings.
     const brightness = unlit ? 1 : name === "window" ? lamps * (1 - depth) : depth === 0 ? 0.25 : 0;
     color = mix(applyLight(brief.light, color, depth), color, brightness);
     const colors: Colors =
@@ -116,7 +116,7 @@ export function drawCard(brief: Brief): Shape[] {
   ];
 }
 
-/** Wraps text into lines that fit. @returns the size of a dot in pixels, and no lines if the font lacks a letter */
+/** Wraps a prompt to fit a box. @returns the size of a dot in pixels, and no lines if the font lacks a letter */
 function fitText(prompt: string, width: number, height: number): [dot: number, lines: string[]] {
   const ascii = prompt.normalize("NFKD").replace(/\p{M}/gu, "").replace(/[‘’]/g, "'").replace(/[“”]/g, '"');
   if (/[^\P{L}a-z]/iu.test(ascii)) return [0, []];

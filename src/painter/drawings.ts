@@ -1,9 +1,14 @@
 /**
- * The first row of a drawing has the words for its subject, its default setting, and colours for `main`. Each other row
- * has a colour (six hexadecimal digits or a name), signs, and shapes in the notation of drawing.ts; later rows cover
- * earlier ones. A drawing is 100 units high: y is 0 at the top and 100 at the foot, x is 50 in the middle. `main` is a
- * colour that varies between pictures. Signs: `-` darker, `+` paler, `!` not affected by light, `/50` half transparent,
- * `=` mirrored on the other side.
+ * Drawings of subjects. The first row of a drawing has three parts: words for the subject, the default setting, and
+ * colours for `main`, which is a colour that varies between pictures.
+ *
+ * Every further row has a colour (six hexadecimal digits or a name), signs, and shapes in the notation of
+ * `parseShapes`. Later rows cover earlier rows. A drawing is 100 units high: y is 0 at the top and 100 at the foot, and
+ * x is 50 in the middle. The signs are:
+ * - `-` darker, `+` paler
+ * - `!` not affected by light
+ * - `/50` half transparent
+ * - `=` mirrored on the other side
  */
 export const SUBJECTS = {
   fox: `fox vixen|forest|e0752f d8622a c9702f
@@ -80,7 +85,10 @@ main   M10 85 C36.7 88.3 64.7 87.7 94 83 C88.7 94.3 82.7 100 76 100 L20 100 C14.
 main++ M10 85 C36.7 88.3 64.7 87.7 94 83 L94 85.5 C64.7 90.2 37 90.8 10.4 87.5`,
 } as const;
 
-/** Drawings like SUBJECTS. The first row has words that exclude the drawing after "no", and the palette for `main`. */
+/**
+ * Drawings of scenery, in the notation of `SUBJECTS`. The first row has words that omit the drawing if the prompt has
+ * them after "no", and the palette for `main`.
+ */
 export const SCENERY = {
   sun: `sun moon|rock
 glow!/18 O50 50 130 130

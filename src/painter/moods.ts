@@ -1,14 +1,14 @@
 import { parseColors } from "./brush.ts";
 
-// In all tables, a row begins with words in the singular, up to the first `|`. No word is in two rows of one table.
+// In all tables, a row begins with words in the singular, up to the first `|`. Each word is in only one row of a table.
 
 /**
- * Settings, and their parts from back to front. Numbers of a part are:
+ * Settings, with their parts from back to front. The numbers after the name of a part are:
  * - scenery: count, height, distance, and the range of positions below the crest
- * - hill (`rock`, `wood`, `land`): position of its foot below the horizon, rise, distance
+ * - hill (`rock`, `wood`, `land`): position of the foot below the horizon, rise, distance
  * - subject (`standing`, `floating`, or `figure` for both): height, position below the crest
  *
- * Distances are from 0 (near) to 1 (hidden by haze).
+ * The crest is the upper edge of the hill or water before the part. Distances are from 0 (near) to 1 (hidden by haze).
  */
 export const SETTINGS = {
   sea: `sea ocean coast beach island wave harbor harbour bay shore lagoon|rock .02 .1 .66, rock .03 .06 .45, water,
@@ -26,7 +26,7 @@ export const SETTINGS = {
     figure .5 .1, daisy 22 .065 .12 .2 .35, daisy 15 .13 .06 .5 .7, daisy 11 .2 .03 .85 1, daisy 9 .25 0 1.1 1.2`,
 } as const;
 
-/** Colours of the land in daylight: rock, ground and water; foliage; blossoms. */
+/** Colours of the land in daylight. The parts of a row are: rock, ground and water; foliage; blossoms. */
 export const LANDS = {
   summer: "summer green lush tropical|7a7f86 3f6b3a 2f6f8f|3f7a44 5a9150 2f6340|f2c230 e8505b 9a6bd0",
   spring: "spring blossom sakura|8d8a88 6fa657 4f93b0|8cc26a a9d17c 6fae62|f7a8c4 fbd3e0 fff2a8 b7a0ea",
@@ -42,7 +42,10 @@ export function parseLand(row: string) {
   return { rock: [rock] as const, ground, water, foliage, blossom, concrete };
 }
 
-/** Times of day: sky from top to bottom; sun, glow, haze, cloud; tint; altitude of the sun, stars, lamps. */
+/**
+ * Times of day. The parts of a row are: sky from top to bottom; sun, glow, haze and cloud; tint; altitude of the sun,
+ * share of stars, brightness of lamps.
+ */
 export const LIGHTS = {
   dusk: "dusk sunset evening twilight|1d2450 4b3a7c a94f86 ee7d63 ffc27d|fff0c4 ffab66 d88a86 ff9d85|.58 .44 .56|.16 .35 1",
   dawn: "dawn sunrise morning misty mist fog foggy|5f86bd 97b0d6 dcbfd0 f9cdb9 fff0cd|fffbe6 ffd9a0 e9cfc9 ffe3dc|.82 .74 .8|.2 0 .5",
@@ -70,7 +73,7 @@ export const WEATHERS = {
 /** Palettes of models: factors of red, green and blue, and vividness. */
 export const PALETTES = ["1 1 1 1", "1.06 1 .86 1.1", ".9 1 1.1 .9", "1 1 1 1.3", "1.05 .94 1 .8"] as const;
 
-/** Names of colours, and things with a typical colour. */
+/** Words for each colour: names, and things that typically have the colour. */
 export const COLORS = {
   d23b2f: "red scarlet crimson ruby apple tomato strawberry cherry fire rose poppy",
   e8792b: "orange flame carrot pumpkin tiger pizza",

@@ -4,7 +4,7 @@ import { applyLight, BLACK, drawCard, type Foot, rectangle, SNOW, toShapes } fro
 import { SCENERY } from "./drawings.ts";
 import { SETTINGS, WEATHERS } from "./moods.ts";
 
-/** State shared by the parts of a scene. Hills and water move the crest. All lengths are in pixels. */
+/** State that the parts of a scene share, in pixels. `crest` is the upper edge of the last hill or water. */
 interface Stage extends Brief {
   readonly horizon: number;
   /** 1 if the sun is on the right, -1 if on the left. The subject is on the opposite side. */
@@ -15,7 +15,7 @@ interface Stage extends Brief {
   crest(x: number): number;
 }
 
-/** Composes a picture, which looks the same in every size of a ratio, except for tiny details. */
+/** Composes a picture. Pictures with equal ratios but different sizes look equal, except for tiny details. */
 export function composePicture(brief: Brief): Shape[] {
   const { width, height, weather, setting, palette } = brief;
   const draw = brief.random("stage");
@@ -115,7 +115,7 @@ function drawWater(stage: Stage): Shape[] {
   ];
 }
 
-/** Draws the subject, reduced if it does not fit. A boat has a reflection. */
+/** Draws the subject, which is made smaller if it does not fit. A subject that is afloat gets a reflection. */
 function drawSubject(stage: Stage, [relativeHeight = 0, position = 0]: number[]): Shape[] {
   const { subject, width, height, unit, side, figureX: x } = stage;
   if (!subject) return [];

@@ -78,7 +78,7 @@ export function serviceTerms({ quality }: Pick<GenerationRequest, "quality">): I
   };
 }
 
-/** Whether a task is at a generator. Only such a task has an id from imggen, because the service assigns its own ids. */
+/** Whether a task is at a generator. A task at the service has no id from imggen, because the service assigns ids. */
 export function isAtGenerator({ taskId }: Pick<Intent, "taskId">): boolean {
   return taskId !== null;
 }
