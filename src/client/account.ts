@@ -36,7 +36,7 @@ export function checkApiKey(input: string, label: string): string {
   return key;
 }
 
-/** Refuses text that was pasted with a key: a header name, quotes, a variable. @throws UsageError */
+/** Refuses a key that was pasted with other text: a header's name, quotes, a variable's name. @throws UsageError */
 function refuseWrapped(key: string, label: string): void {
   if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
     throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
@@ -59,8 +59,8 @@ export function checkSecret(input: string, label: string): string {
 }
 
 /**
- * Checks a key, or `user:password`, which can contain all characters except control characters, because
- * `user:password` is sent in Base64.
+ * Checks a key or a login `user:password`. A login can contain all characters except control characters,
+ * because it is sent in Base64.
  * @throws UsageError
  */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {

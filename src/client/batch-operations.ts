@@ -61,7 +61,7 @@ export type BatchRows = Iterable<BatchRowOptions> | AsyncIterable<BatchRowOption
 export interface BatchKind
   extends Pick<RowDefaults, "rowLabels" | "skipsRows" | "throwsFirst" | "refusesUnused">,
     Partial<Pick<BatchSpec, "budgetOf" | "nameOf">> {
-  /** Model to read the target's terms for. Default: the model of the call, otherwise the generator's default. */
+  /** Model for which the target's terms are read. Default: the model of the call, otherwise the generator's default. */
   model?: string | undefined;
   takesColumns?: boolean;
   /** Default template of file names. */

@@ -177,7 +177,7 @@ function createBatch(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Results are not buffered. The batch waits with each result until the caller reads the result or
+      // Results are not buffered. The batch waits after each result until the caller reads the result or
       // leaves its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();

@@ -27,7 +27,7 @@ export function describeSetting(name: SettingName, { value, source, label }: Eff
   return source === "config" ? `${name} ${displayValue} from config.json` : `${label} ${displayValue}`;
 }
 
-/** @throws UsageError unless it is `true` or `false` */
+/** @throws UsageError unless the text is `true` or `false` */
 export function parseSwitch(label: string, text: string): boolean {
   if (text === "true" || text === "false") return text === "true";
   throw new UsageError(`${label} must be true or false.`);

@@ -156,7 +156,7 @@ export function describeFailure(error: unknown, words: Vocabulary, task?: Failed
   };
 }
 
-/** Wraps an unexpected error for display. Never thrown. */
+/** Wrapper for the display of an unexpected error. The wrapper is never thrown. */
 class InternalError extends ImggenError {
   readonly type = "internal";
 }

@@ -123,7 +123,7 @@ function queryAllKinds(
   );
 }
 
-/** `own`: the reply matches the kind. `locked`: the server requires a key. `other`: any other result, even no reply. */
+/** `own`: the reply matches the kind. `locked`: the server requires a key. `other`: any other result, or no reply. */
 type KindReply = "own" | "locked" | "other";
 
 async function queryAsKind(

@@ -24,7 +24,7 @@ const withHint = (level: Finding["level"]) => (message: string, hint: string | n
 export const warning = withHint("warning");
 export const failed = withHint("failed");
 
-/** Error of a check that depends on an invalid value, if another check reports the value. */
+/** Thrown by a check that depends on an invalid value. Another check reports the invalid value. */
 export class NotChecked extends Error {}
 
 /**

@@ -154,8 +154,8 @@ export function needsStoredGenerator(name: SettingName): boolean {
 }
 
 /**
- * Settings of the config apply only to the config's generator. If the config has no generator, they apply to
- * every generator, except `GENERATOR_BOUND_SETTINGS`.
+ * Settings of the config apply only to the config's generator. If the config has no generator, its settings
+ * apply to every generator, but not the settings in `GENERATOR_BOUND_SETTINGS`.
  */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const storedGenerator = settings.stored("generator");

@@ -47,8 +47,8 @@ export function duplicateSeedError(field = "seed"): UsageError {
 }
 
 /**
- * Returns the generator's name for seeds, if any. Ignores an unusable generator, because a later check
- * reports the error.
+ * Returns the name of the generator's seed field, if any. Ignores an unusable generator, because a later
+ * check reports the error.
  */
 async function seedField(session: ClientSession): Promise<string | undefined> {
   try {

@@ -1,14 +1,14 @@
 import { resolveModel } from "../models/find.ts";
 import { type Matrix, MODELS, QUALITIES, RATIOS } from "../models/matrix.ts";
 
-/** Values in the built-in matrix. The service may support others. */
+/** Values in the built-in matrix. The service might support other values. */
 export const BUILT_IN_VALUES = {
   model: MODELS.map(({ id }) => id),
   ratio: RATIOS,
   quality: QUALITIES,
 } as const;
 
-/** Returns the parts of model ids after the slash, if they are unambiguous. */
+/** Returns the short names of models: the part of the id after the slash, if it is unambiguous. */
 export function shortModelNames(matrix: Matrix): { id: string; name: string }[] {
   const names = matrix.map(({ id }) => ({ id, name: id.slice(id.lastIndexOf("/") + 1) }));
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);

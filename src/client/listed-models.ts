@@ -28,7 +28,7 @@ export function needsSubscription({ notes }: Pick<Model, "notes">): boolean {
   return notes.includes(NEEDS_SUBSCRIPTION);
 }
 
-/** @throws UsageError for an unknown model, ratio or quality, ImggenError */
+/** @throws ImggenError, UsageError for an unknown model, ratio or quality */
 export async function listModels(
   session: ClientSession,
   name: string | undefined,
@@ -77,7 +77,10 @@ async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<U
   return { others: names.map(undocumentedModel), loaded: offeredModels.loaded, leftOut };
 }
 
-/** Accepts any well-formed ratio, because a model without documented ratios may support it. @throws UsageError */
+/**
+ * Accepts any well-formed ratio, because a model without documented ratios might support the ratio.
+ * @throws UsageError
+ */
 function parseFilter({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));

@@ -32,7 +32,7 @@ export async function verifyAccount(
 
 export type GeneratorLogin = ReturnType<typeof generatorLogin>;
 
-/** Prepares a generator to store. `address` receives the key, or is null for a command. @throws UsageError */
+/** Prepares a generator to store. `address`: server for the key, or null for a command. @throws UsageError */
 export function generatorLogin(text: string, session: TargetSession) {
   const spec = resolveSpec(text, "--generator", session);
   const url = spec.kind === "command" ? null : new URL(spec.url);

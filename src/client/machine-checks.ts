@@ -28,7 +28,7 @@ const LOW_FREE_BYTES = 100 * MIB;
  */
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
-/** Checks the ledger's folder, because a request is recorded there before its submit. */
+/** Checks the ledger's folder, because a request is recorded in this folder before its submit. */
 export async function checkState(session: TargetSession): Promise<Finding> {
   const { state: folder } = await orNotChecked(() => session.folders);
   const { exists, mode, freeBytes } = await folderFacts(folder);

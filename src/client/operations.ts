@@ -41,8 +41,8 @@ export class Operations {
   readonly #workspace: Workspace;
 
   /**
-   * @param requestTimeoutMs timeout of each submit, poll and idle download, in milliseconds. Default: a
-   * separate timeout for each.
+   * @param requestTimeoutMs timeout in milliseconds that replaces the defaults of submits, polls and idle
+   * downloads
    */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
@@ -88,8 +88,8 @@ export class Operations {
   }
 
   /**
-   * @param options.takesServed whether images of tasks of an `imggen serve` are saved in this command's
-   * destination too
+   * @param options.takesServed whether images of tasks of an `imggen serve` are also saved in this command's
+   * destination
    */
   async resume(
     ids: readonly string[],

@@ -48,7 +48,7 @@ export class PublishedCalls {
     this.#operations = operations;
   }
 
-  /** @throws ImggenFailure if the report contains an error; other errors of the use case are not wrapped */
+  /** @throws ImggenFailure if the task's report contains an error. Other errors are thrown unchanged. */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : toWaitSettings(options);

@@ -108,7 +108,10 @@ export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/** Whether a task might continue at its provider after a signal, because the provider has accepted the task. */
+/**
+ * Whether a provider has accepted a task, so that the task continues after a signal. True if the ledger does
+ * not contain the task.
+ */
 export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }

@@ -85,8 +85,8 @@ interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
   /**
-   * Seed to send that the earlier request does not contain. The seed is not added to the request, so that
-   * both requests are equal.
+   * Seed of the image, if the earlier request contains no seed. The seed is sent but not added to the request,
+   * so that the request stays unchanged.
    */
   added?: RepeatedSeed;
 }
@@ -144,7 +144,7 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
 }
 
 /**
- * Applies `--seed`, `--negative` and `--field`.
+ * Applies the flags `--seed`, `--negative` and `--field`.
  * @returns `isSeedGiven`: whether a flag sets the seed or requests a random seed
  */
 function withFieldFlags(
@@ -177,8 +177,8 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
 }
 
 /**
- * Applies the task's workflow. Keeps a paid task's generator paid, because a free request would be sent again
- * after a lost reply.
+ * Applies the task's workflow. Treats the generator of a paid task as paid, because a free request would be
+ * sent again after a lost reply.
  */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;

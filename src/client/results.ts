@@ -10,14 +10,14 @@ import type { ExitCodeRow } from "./exit-codes.ts";
 // Results and failures have the shape of the documented JSON output of the command line.
 
 export interface TaskFacts {
-  /** Id of the task at the service. */
+  /** Id of the task at the service or generator, or null. */
   taskId: string | null;
   status: ReportStatus;
   /** State of an unfinished task. Absent after the task has ended. */
   state?: OpenState;
   /** Request of the task, or null if the task was submitted on another machine. */
   request: GenerationRequest | null;
-  /** Documented cost in credits, or null if undocumented. Refused images are not counted. */
+  /** Documented cost in credits, or null if undocumented. Refused requests are not counted. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
@@ -68,7 +68,7 @@ export interface FailureJson {
   error: ErrorDetail;
   taskId: string | null;
   charged: Charged;
-  /** Command that continues the task, or null if it cannot continue. */
+  /** Command that continues the task, or null if the task cannot be continued. */
   resume: string | null;
 }
 
@@ -111,8 +111,8 @@ export type BatchRow = (GenerateResult | TaskFailure) & {
 
 /**
  * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and
- * `notSent`. `pending` includes `waiting`, the number of rows that are not charged yet; the same batch
- * resumes them.
+ * `notSent`. `pending` includes `waiting`, the number of rows that are not charged yet; a batch with the
+ * same rows resumes them.
  */
 export interface BatchSummary {
   type: "summary";
@@ -171,7 +171,7 @@ export interface HistoryResult {
 export interface Estimate {
   request: GenerationRequest;
   credits: number | null;
-  /** Number of requests at this price. Default 1. */
+  /** Number of requests, whose total cost is `credits`. Default 1. */
   requests?: number;
   warnings: string[];
 }

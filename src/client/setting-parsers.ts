@@ -125,7 +125,7 @@ export function settingValue<Name extends PlainSetting>(
   { label, value }: Pick<EffectiveValue, "label" | "value">,
 ): ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]> {
   const parse = PARSERS[SETTINGS[name].type] as (label: string, text: string) => unknown;
-  // The cast is needed, because the compiler cannot relate a setting's name to its parser's result.
+  // The cast is needed, because the compiler cannot relate a setting's name to the result of its parser.
   return parse(label, value) as ReturnType<(typeof PARSERS)[TypeOfSetting<Name>]>;
 }
 

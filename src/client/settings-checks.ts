@@ -63,7 +63,11 @@ export async function getExposureWarning(file: string): Promise<string | null> {
 
 const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
-/** Returns warnings about settings that requests omit. @throws ImggenError if a saved setting makes requests invalid */
+/**
+ * Returns warnings about saved settings that are omitted from requests because the target does not support
+ * them.
+ * @throws ImggenError if a saved setting makes requests invalid
+ */
 async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {

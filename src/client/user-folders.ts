@@ -68,7 +68,7 @@ function parseHome(value: string): string {
   });
 }
 
-/** Relative paths are ignored, as XDG requires. */
+/** Relative paths are ignored, as the XDG specification requires. */
 function xdgFolder(value: string | undefined, fallback: string): string {
   return value && path.isAbsolute(value) ? value : path.join(homeFolder(), fallback);
 }

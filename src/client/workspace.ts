@@ -40,7 +40,7 @@ export class Workspace {
     const depsByConnection = new Map<Connection, TaskDeps>();
     const { onStoppable, ...rest } = caller;
     const stoppable = onStoppable && new StoppableJobs(() => stoppable && onStoppable(stoppable));
-    // All accounts share the names of saved files, so that no image replaces another account's image.
+    // All accounts share one list of file names, so that no image replaces an image of another account.
     const publishedNames = new RunFileNames(this.#session.context.clock.now());
     const at = (connection: Connection) => {
       const deps =

@@ -26,7 +26,7 @@ function fillFilter(name) {
 
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 
-/** Whether each search word is the start of a word in the text, as in imggen's search. */
+/** Whether each search word is the start of a word in the text, as in `imggen history --search`. */
 function matchesWords(search, text) {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   return words.every((word) => {

@@ -60,7 +60,7 @@ export async function makeThumbnails(
   folder: string,
   { inline, signal, onProgress }: ThumbnailOptions,
 ): Promise<ThumbnailResult> {
-  // Existing thumbnails are not put into a page, because they might be forged.
+  // Existing thumbnails are not embedded in a page, because they might be forged.
   const names = inline ? [] : await openFolder(folder);
   const matches = names.map((name) => THUMBNAIL_NAME.exec(name)).filter((match) => match !== null);
   const earlier: EarlierThumbnails = {

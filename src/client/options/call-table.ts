@@ -60,7 +60,7 @@ export const CALLS = {
      */
     workflow: noFlag("path"),
     /**
-     * Whether the generator's images cost money. If true, no request is sent twice. Default: depends on the
+     * Whether the generator's images cost money. If true, each request is sent at most once. Default: depends on the
      * generator's address.
      */
     generatorPaid: noFlag("flag"),

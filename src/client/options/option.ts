@@ -15,11 +15,11 @@ export interface ValueTypes {
   /** Distinct seeds. */
   seeds: readonly WholeNumber[];
   seedOrRandom: WholeNumber | typeof RANDOM;
-  /** In milliseconds. `90s` or `5m` on the command line. */
+  /** Duration in milliseconds, written as `90s` or `5m` on the command line. */
   duration: number;
-  /** Off by default. */
+  /** Switch that is off by default. */
   flag: boolean;
-  /** On by default. Its flag begins with `--no-`. */
+  /** Switch that is on by default. Its flag begins with `--no-`. */
   on: boolean;
   texts: string | readonly string[];
   /** URLs, or paths of files. */
@@ -35,7 +35,7 @@ export type Kind = keyof ValueTypes;
 
 export type Group = "Prompt and model" | "Output" | "Cost" | "Waiting" | "Advanced";
 
-/** Values that completion suggests. A service or generator may support others. */
+/** Values that completion suggests. A service or generator might support other values. */
 export type SuggestionKind = "model" | "ratio" | "quality" | "profile";
 
 /** One option: a flag with its help, an option of the package, or an argument of an agent's tool. */
@@ -47,7 +47,7 @@ export interface Option<OptionKind extends Kind = Kind, Choice extends string = 
   group?: Group | undefined;
   min?: number;
   max?: number;
-  /** Whether the limits are only for messages and schemas, because the model matrix checks the value. */
+  /** Whether `min` and `max` are only for messages and schemas, because the model matrix checks the value. */
   isAdvisory?: boolean;
   choices?: readonly Choice[];
   suggestions?: SuggestionKind;

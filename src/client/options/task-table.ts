@@ -8,7 +8,7 @@ export const VIEW = {
   open: option("flag", "--open", "open the images with the system's viewer", { group: "Output" }),
 } satisfies Options;
 
-/** @param options.when prefix of two help texts, for a command that waits only with another flag */
+/** @param options.when prefix of help texts, such as `with --wait: ` */
 export function waitOptions(
   limitedWait: string,
   { when: prefix = "", group }: { when?: string; group?: Group } = {},

@@ -9,11 +9,11 @@ import type { ProcessContext } from "../this-process.ts";
 export interface MatrixSource {
   context: Pick<ProcessContext, "resolvePath">;
   settings: Pick<EffectiveSettings, "get" | "generator">;
-  /** Null for the default settings. */
+  /** Selected profile, or null for the default settings. */
   readonly profile?: { name: string } | null;
 }
 
-/** Returns the known models. A generator may have others. @throws UsageError, SettingsError */
+/** Returns the known models. A generator might have further models. @throws UsageError, SettingsError */
 export function modelsInEffect(source: MatrixSource): Matrix {
   const generator = source.settings.generator();
   if (generator === undefined) return serviceModels(source);

@@ -8,7 +8,7 @@ import { sandboxFolder } from "../user-folders.ts";
 import { serviceMatrix } from "./service-target.ts";
 import type { OpenOptions, OpenTarget, Target, TargetCheck, TargetSession } from "./target.ts";
 
-/** Duration of a task, shorter than at `imggen sandbox` because a person waits. */
+/** Duration of a task. It is shorter than in `imggen sandbox`, because a person waits for the command. */
 const LATENCY_MS = 300;
 
 export class SandboxTarget implements Target {
@@ -59,7 +59,7 @@ export class SandboxTarget implements Target {
     };
   }
 
-  /** Does not start the sandbox, because that would create files. */
+  /** Does not start the sandbox, because the sandbox would create files. */
   async check(): Promise<TargetCheck> {
     return {
       service: () => ok("the embedded sandbox, which needs no network", { baseUrl: null }),

@@ -52,7 +52,7 @@ export class ServiceTarget implements Target {
     return this.#account ?? configuredService(this.#session.settings);
   }
 
-  /** @throws UsageError without a base URL, AuthRequiredError without a key */
+  /** @throws UsageError if no base URL is set, AuthRequiredError if no key is set */
   async identity(): Promise<ServiceIdentity> {
     const { keyFingerprint } = await import("../../lib/fingerprint.ts");
     const { baseUrl, apiKey } = await this.#currentAccount();

@@ -47,8 +47,8 @@ export interface TermsRequest {
   validate?: boolean | undefined;
   dryRun?: boolean | undefined;
   /**
-   * Whether the terms are also for later requests. If so, the loaded model is not the default, because the
-   * server can load another model.
+   * Whether the terms are also for later requests. If true, the loaded model is not used as the default,
+   * because the server might load another model in the meantime.
    */
   lasts?: boolean | undefined;
 }

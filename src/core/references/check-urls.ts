@@ -27,7 +27,10 @@ export async function checkUrls(
   return heads.flatMap((head, index) => headWarnings(`${label} ${redactUrl(uniqueUrls[index] ?? "")}`, head));
 }
 
-/** Checks the expiry without a request, because some signatures are valid only for GET. */
+/**
+ * Checks whether a URL has expired. A HEAD request cannot check this, because it also fails if the signature is valid
+ * only for GET.
+ */
 function expiredHead(url: string, nowMs: number): ImageHead | null {
   const until = URL.canParse(url) ? signedUntilMs(url) : null;
   return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;

@@ -23,7 +23,7 @@ export interface ReferenceOptions {
   env: Record<string, string | undefined>;
 }
 
-/** A request with its reference images, and the files that a submit would upload. */
+/** A request with the URLs of earlier uploads, and the files that a submit would upload. */
 export interface ReferencePlan {
   request: GenerationRequest;
   uploads: readonly ReferenceFile[];
