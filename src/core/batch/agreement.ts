@@ -6,10 +6,7 @@ import type { BatchEvents, BatchSpec } from "./batch-spec.ts";
 import type { FolderBatch } from "./identify-batch.ts";
 import type { BatchPlan } from "./plan.ts";
 
-/**
- * Asks the user to confirm a cost above the limit.
- * @throws BudgetExceededError if the cost is not confirmed; nothing was sent
- */
+/** @throws BudgetExceededError if a cost above the limit is not confirmed; nothing was sent */
 export async function agreeOnCosts(
   { toSubmit }: BatchPlan,
   { matrix, confirmAbove, yes, cap }: BatchSpec,

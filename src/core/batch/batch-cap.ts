@@ -70,8 +70,7 @@ class ClaimedCredits {
   }
 
   /**
-   * Cost of an attempt. A waiting task counts while its process is running, because the process might be submitting it.
-   * @returns null if nothing was charged yet
+   * Cost of an attempt; null if not charged yet. A waiting task counts while a running process might be submitting it.
    */
   async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;

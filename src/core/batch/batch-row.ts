@@ -15,10 +15,7 @@ export interface CheckedRow {
   output: string | null;
   /** File name template with the row's columns filled in; absent if the batch's template applies. */
   template?: string;
-  /**
-   * Digest of the row's content, so that the row keeps its key on another line. A count at the end distinguishes equal
-   * rows.
-   */
+  /** Digest of the row's content, which does not depend on its line, and a count that distinguishes equal rows. */
   key: string;
   /**
    * Key of the row in older releases, which did not trim prompts; absent if equal to `key`. If an older release
@@ -34,7 +31,7 @@ export interface RowChecks extends Pick<CheckOptions, "labels" | "savedFields" |
   copies?: Pick<PrivateCopies, "asRecorded"> | null;
 }
 
-/** @returns the checked request, or the error if the row is invalid */
+/** @returns the checked request, or the error of an invalid row */
 export async function checkRow(
   input: RequestInput,
   { matrix, copies, ...options }: RowChecks,
@@ -48,10 +45,7 @@ export async function checkRow(
   }
 }
 
-/**
- * Fields that are in every digest, even if unset. Their order must never change, because digests identify rows across
- * releases.
- */
+/** Fields that every digest contains. Their order must never change, because digests identify rows across releases. */
 const DIGEST_FIELDS: readonly FieldName[] = ["prompt", "model", "ratio", "image", "maxImages", "quality"];
 
 /** Fields of later releases. A digest contains them only if they are set, so that older rows keep their digests. */
@@ -76,10 +70,7 @@ export function rowDigest(request: GenerationRequest, output: string | undefined
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 32);
 }
 
-/**
- * Returns only the file name of a private copy, because the folder differs between machines. The name is the digest of
- * the file's content.
- */
+/** Returns only the name of a private copy, which is a digest, because the folder differs between machines. */
 function digestImage(image: unknown): unknown {
   return /^file:.*\/([\da-f]{64}\.\w+)$/.exec(String(image))?.[1] ?? image;
 }
@@ -96,18 +87,14 @@ export class RowKeys {
   }
 }
 
-/**
- * Restores the keys of rows that an older release submitted.
- * @param isClaimed whether a row was submitted with a key
- */
+/** Uses `uncutKey` as the key of each row that an older release submitted. */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
 ): readonly CheckedRow[] {
   const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
   if (!rows.some(isUncut)) return rows;
-  // The other rows are numbered again, because older releases did not count rows with untrimmed prompts as equal to
-  // them.
+  // The other rows are numbered again, because restored rows did not count as equal to them in older releases.
   const keys = new RowKeys();
   return rows.map((row) => {
     const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));

@@ -38,7 +38,7 @@ export interface BatchResult {
   rows: number;
   /** Possible charge of earlier runs. */
   charged: TotalCost;
-  /** Reason for an early stop: an error of the account, or a signal; null for none. */
+  /** Reason for an early stop: an error of the account, or a signal; null if the batch was not stopped. */
   stopped: ImggenError | null;
 }
 
@@ -55,18 +55,13 @@ export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   onWarning?: (message: string) => Promise<void>;
   /** Called after the budget is checked, and before the user confirms the cost. */
   onPlan?: (plan: BatchPlan) => Promise<void>;
-  /**
-   * Called before the first submit. `cutOff` returns the result so far, for a process that exits before the batch ends.
-   */
+  /** Called before the first submit. `cutOff` returns the result so far, for a process that exits early. */
   onRun?: (cutOff: () => BatchResult) => void;
   onStart?: (row: PlannedRow) => void;
   onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;
 }
 
-/**
- * Returns a filter of the row keys that count toward the budget in addition to this run's rows; null if no other rows
- * count.
- */
+/** Returns a filter for the keys of rows that count toward the budget; null if only this run's rows count. */
 export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || isInShard(key, shard);

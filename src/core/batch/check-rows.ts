@@ -32,10 +32,7 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   rowLabels?: Labels;
   /** Whether invalid rows are skipped instead of refused, and repeated rows are omitted. Default false. */
   skipsRows?: boolean;
-  /**
-   * Whether the error of the first invalid row is thrown unchanged, because all rows come from one request. Default
-   * false.
-   */
+  /** Whether the error of the first invalid row is thrown unchanged. Set for rows of one request. Default false. */
   throwsFirst?: boolean;
 }
 

@@ -30,7 +30,7 @@ export function isUncharged({ state, report }: RowResult): boolean {
   return state === "unfinished" && report?.charged === "no";
 }
 
-/** Counts of a batch's rows, updated when a row ends. Their size in memory does not grow with the number of rows. */
+/** Counts of a batch's rows, updated when a row ends. Memory use does not depend on the number of rows. */
 export class BatchCounts {
   saved = 0;
   /** Rows that an earlier run saved. */
@@ -87,10 +87,7 @@ export class BatchCounts {
     this[state === "saved" ? "skipped" : COUNTERS[state]] += 1;
   }
 
-  /**
-   * Counts a row that this run began and did not report. A row that was to be submitted might have been charged, so it
-   * counts as unknown.
-   */
+  /** Counts a row that this run began and did not report. If it was to be submitted, it might have been charged. */
   addUnfinished(row: PlannedRow): void {
     if (isToSubmit(row)) {
       this.unknown += 1;
@@ -112,9 +109,7 @@ export class BatchCounts {
     if (charged === "unknown") addCost(this.possibleCost, credits);
   }
 
-  /**
-   * Counts warnings about images. Warnings that were reported before the batch or that contain a file name are omitted.
-   */
+  /** Counts warnings about images, except warnings that contain a file name or were reported before the batch. */
   #addMismatches({ row, report }: RowResult): void {
     const names = report?.files.flatMap(({ path: file }) => (file === null ? [] : path.basename(file))) ?? [];
     for (const warning of new Set(report?.warnings)) {

@@ -9,11 +9,9 @@ import { CHOOSE_ANOTHER } from "../images/destination.ts";
 export interface FolderBatch {
   /** Id in the folder, or null. */
   id: string | null;
-  /**
-   * Path at which this ledger first found the folder. The path never changes, because the batch id is derived from it.
-   */
+  /** Path at which this ledger first found the folder. It never changes, because the batch id is derived from it. */
   origin: string;
-  /** Whether other ledgers may have submitted rows into the folder. */
+  /** Whether other ledgers might have submitted rows into the folder. */
   isForeign: boolean;
   /** Whether the folder has no id, or its id is in this ledger. */
   isKnown: boolean;
@@ -39,7 +37,7 @@ export function batchId(baseUrl: string, origin: string): string {
 
 export interface FolderDeps {
   folders: BatchFolders;
-  /** Milliseconds since the epoch. */
+  /** Current time, in milliseconds since the epoch. */
   nowMs: number;
   /** Whether this run is a shard, so that several ledgers share the folder on purpose. */
   isShard: boolean;
@@ -51,8 +49,7 @@ export interface FolderDeps {
  * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that a process
  * that reads the id in the folder also finds it in the ledger.
  * @param planned the folder's batch when the rows were planned
- * @throws SaveFailedError if no file can be created in the folder; UsageError if the folder now belongs to another
- * batch
+ * @throws SaveFailedError if no file can be created in the folder; UsageError if another batch now uses the folder
  */
 export async function identifyBatch(
   folder: string,

@@ -37,8 +37,7 @@ export interface AttemptDeps {
 }
 
 /**
- * Reads the task of an attempt from the ledger. If the ledger no longer contains the task, its outcome is read from
- * the claim.
+ * Reads the task of an attempt, or its outcome from the claim if the task is no longer in the ledger.
  * @throws StateFolderError; UnreadableRecordError if a disk error makes the task's file unreadable
  */
 export async function readAttempt(row: RowAttempts, index: number, deps: AttemptDeps): Promise<Attempt> {
@@ -50,8 +49,7 @@ export async function readAttempt(row: RowAttempts, index: number, deps: Attempt
   const entry = await ledger.read(id);
   if (entry?.kind === "task" && !mayHaveEnded(entry.task, ledger))
     return { ...entry, task: await ledger.withLostReplies(entry.task) };
-  // A disk error is thrown, because it might be temporary. Damaged bytes are permanent, so the row's outcome is
-  // unknown.
+  // A disk error might be temporary, so it is thrown. Damaged bytes are permanent, so the outcome is unknown.
   if (entry?.kind === "damaged" && errorCode(entry.cause) !== undefined)
     assertReadable(entry, "so the charge for its row is unknown");
   if (entry !== null && entry.kind !== "task") return entry;
@@ -128,7 +126,7 @@ export interface TotalCost {
 }
 
 export interface BatchPlan {
-  /** Unfinished rows first. */
+  /** Sorted, with unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
   /** Possible charges of earlier runs for the rows of the plan. */
@@ -180,10 +178,7 @@ function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolea
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
-/**
- * Adds up the possible charges for rows that were removed from the manifest, because these charges count toward the
- * budget.
- */
+/** Adds up the possible charges for rows removed from the manifest, because the budget includes these charges. */
 async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,

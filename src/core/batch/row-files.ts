@@ -44,10 +44,7 @@ export function rowDestination(row: CheckedRow, { folder, template, ...how }: Ou
   return { kind: "file", path: path.join(folder, output), ...how };
 }
 
-/**
- * Returns the destination of a row's images, under unchanged names, in the output folder's new location. Returns null
- * if the output folder was not moved.
- */
+/** Returns the destination of a row's images if the output folder was moved, with the same names; otherwise null. */
 export function movedDestination(
   row: CheckedRow,
   { intent }: Pick<Task, "intent">,
@@ -78,8 +75,7 @@ export async function planWithFiles(
   for (;;) {
     const plan = await planBatch(rows, deps);
     const problems = await findMisplaced(plan.rows, base);
-    // A problem counts only if it occurs in two plans, because another process might have saved the row after the first
-    // plan.
+    // A problem must occur in two plans, because another process might have saved the row after the first plan.
     const misplaced = problems.filter(({ line }) => suspects.has(line));
     if (problems.length === 0 || misplaced.length > 0) return { plan, misplaced };
     suspects = new Set(problems.map(({ line }) => line));

@@ -34,10 +34,7 @@ function receivedClause(mismatch: string): string {
   return mismatch.slice(mismatch.indexOf(", received "));
 }
 
-/**
- * Error of a row whose task failed. The next run submits the row again only if its task was refused or not sent.
- * `cause` is the task's error.
- */
+/** Error of a row whose task failed. The next run resubmits the row only if the task was refused or not sent. */
 class RowFailedError extends GenerationFailedError {
   constructor({ state, error, charged, free }: TaskReport) {
     super(error?.message ?? "", {
@@ -102,8 +99,7 @@ function dismissedError({ id }: Task): OutcomeUnknownError {
 const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
- * Result of a row whose record is damaged or lost. The row might have been charged, so only the user can submit it
- * again.
+ * Result of a row with a damaged or lost record. The row might have been charged, so the user must decide.
  * @param same another task with the same request, which might be the row's task
  */
 export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {

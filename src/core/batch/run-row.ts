@@ -41,9 +41,7 @@ export interface BatchContext {
   deps: TaskDeps;
 }
 
-/**
- * `elsewhere`: another process is working on the row. `again`: the row has changed, so its next step is chosen again.
- */
+/** `elsewhere`: another process is working on the row. `again`: the row has changed, so a new step is chosen. */
 type Step = RowResult | "elsewhere" | "again";
 
 /**
@@ -63,10 +61,7 @@ export async function runRow(row: PlannedRow, run: BatchContext): Promise<RowRes
   }
 }
 
-/**
- * Whether a row failed with the error that already stopped the batch. The batch reports this error only for the first
- * row.
- */
+/** Whether a row failed with the error that already stopped the batch. It is reported only for the first row. */
 function repeatsStop({ error, report }: RowResult, stopped: ImggenError): boolean {
   if (error === null || report?.charged !== "no" || !stopsBatch(error)) return false;
   if (report.state === "not_sent") return true;
@@ -84,9 +79,7 @@ function stopsBatch(error: ImggenError): boolean {
   return error.type === "save_failed" && FATAL_DISK_ERRORS.has(errorCode(error.cause) ?? "");
 }
 
-/**
- * Converts an error of one row to a result, so that an error such as another account's task does not stop the batch.
- */
+/** Converts the error of one row, such as another account's task, to a result, so that the batch continues. */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
   return isToSubmit(row) ? errorResult("failed", row, error) : unreadRowResult(row, error);
@@ -142,10 +135,7 @@ async function nextStepForTask(row: PlannedRow, task: Task, run: BatchContext): 
   }
 }
 
-/**
- * Claims an attempt, if no earlier run has claimed it, and submits the row.
- * @param attempt number of the attempt, from 1
- */
+/** Claims an attempt, unless an earlier run has claimed it, and submits the row. @param attempt number, from 1 */
 async function submitRow(row: PlannedRow, attempt: number, run: BatchContext): Promise<Step> {
   const { claims, deps } = run;
   deps.signal.throwIfAborted();
@@ -286,10 +276,7 @@ function requireAccount(
   requireSameAccount(intent, deps.connection.identity, taskId, deps.acceptsOtherKey);
 }
 
-/**
- * Returns the newest task that has the row's request and is not an attempt of the row. If the row's claim is damaged,
- * this task might be the row's task.
- */
+/** Finds the probable task of a row with a damaged claim: the newest task with its request, except known attempts. */
 async function findSameRequest(
   { checked, attempts }: PlannedRow,
   { deps }: BatchContext,

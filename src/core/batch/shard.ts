@@ -10,7 +10,7 @@ export interface Shard {
 
 const MAX_SHARDS = 10_000;
 
-/** `2/4` is the second of four. @throws UsageError if the text is not a shard */
+/** Parses a shard such as `2/4`, the second of four. @throws UsageError if the text is not a shard */
 export function parseShard(text: string): Shard {
   const [, index, count] = /^(\d{1,9})\/(\d{1,9})$/.exec(text.trim()) ?? [];
   const shard = { index: Number(index), count: Number(count) };

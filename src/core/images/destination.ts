@@ -60,8 +60,7 @@ export async function resolveDestination(
 }
 
 /**
- * Resolves the destination of a command that prints a report on standard output. Returns null if `--output` is not
- * given.
+ * Resolves `--output` for a command that prints a report on standard output; null if `--output` is not given.
  * @throws UsageError if the images would be written to standard output
  */
 export async function resolveFileDestination(options: DestinationOptions): Promise<Destination | null> {

@@ -152,9 +152,7 @@ function cutToBytes(text: string, bytes: number): string {
   return cut;
 }
 
-/**
- * Returns the n-th path for a name: `name.png`, `name-2.png`. The names are all different and at most 255 bytes long.
- */
+/** Returns the n-th path for a name (`name.png`, `name-2.png`). All names differ and have at most 255 bytes. */
 export function numberedPath(file: string, number: number): string {
   if (number === 1) return file;
   const { dir, base } = path.parse(file);

@@ -86,10 +86,7 @@ function notImageClause({ image: { mediaType } }: DownloadedImage): string {
   return `is not an image but of type ${mediaType}; it was saved as received`;
 }
 
-/**
- * Publishes an image under the first free number. With `--overwrite`, a number is also free if its file can be
- * replaced.
- */
+/** Publishes an image under the first free number. With `--overwrite`, a number with a replaceable file is free. */
 async function publishNumbered(
   fetched: DownloadedImage,
   target: string,
@@ -138,8 +135,7 @@ async function replace(
 ): Promise<"published" | "exists"> {
   if (!(await published.take(file, keepsSinceMs))) return "exists";
   try {
-    // The modification time becomes the time of publication, because other processes recognise new files by it. The
-    // bytes might have been written earlier.
+    // The modification time is set to the time of publication, because other processes detect new files by this time.
     const now = new Date(clock.now());
     await ignoreUnsupported(() => promises.utimes(temporary, now, now));
     await retryWhileInUse(() => promises.rename(temporary, file));

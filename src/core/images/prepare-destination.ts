@@ -1,5 +1,4 @@
-// This code is in a separate file, because Node takes 3 ms to load node:crypto for random names, and a dry run needs
-// none.
+// This code is separate, because Node takes 3 ms to load node:crypto for random names, and a dry run has none.
 import { promises, readdirSync } from "node:fs";
 import path from "node:path";
 import { makeFolder, removeIfPossible, removeIfPresent } from "../../lib/durable.ts";
@@ -31,10 +30,7 @@ export async function prepareDestination(destination: Destination): Promise<void
   }
 }
 
-/**
- * Writes, syncs, publishes and removes a test file, with the same system calls as for an image.
- * @throws the disk's error
- */
+/** Writes, syncs, publishes and removes a test file in the same way as an image. @throws the disk's error */
 async function checkWritable(folder: string): Promise<void> {
   const [temporary = "", image = ""] = [1, 2].map(() => path.join(folder, temporaryName(null)));
   try {
@@ -45,7 +41,7 @@ async function checkWritable(folder: string): Promise<void> {
   }
 }
 
-/** Age of a temporary file that no process uses any longer; much longer than a download takes. */
+/** Maximum age of a temporary file that might be in use; much longer than a download takes. */
 const MAX_AGE_MS = 24 * 3600 * 1000;
 
 /** Replaces the task id in a temporary file's name, if this process has not claimed a task. */

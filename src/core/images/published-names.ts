@@ -16,10 +16,7 @@ export class RunFileNames {
   /** Names that earlier runs of the same batch used. */
   readonly #earlier = new Set<string>();
 
-  /**
-   * @param beganMs start of the run, by the wall clock; newer files are kept, because they might be images of another
-   * process
-   */
+  /** @param beganMs start of the run, by the wall clock; newer files might be another process's, so they are kept */
   constructor(beganMs: number) {
     this.#beganMs = beganMs;
   }
@@ -58,10 +55,7 @@ export class RunFileNames {
   }
 }
 
-/**
- * Returns the same key for all spellings of a path: through symbolic links, in upper or lower case, in any Unicode
- * form.
- */
+/** Returns the same key for all spellings of a path, regardless of symbolic links, letter case and Unicode form. */
 async function fileKey(file: string): Promise<string> {
   const folder = path.dirname(file);
   const real = await promises.realpath(folder).catch(() => folder);
@@ -84,9 +78,8 @@ const RESERVED_MS = 12 * 3_600_000;
 const MAX_TRIES = 10;
 
 /**
- * Reserves an image's name against other processes, if the file system has no hard links or an existing file is
- * replaced. The reservation is a separate file, because a killed process must not leave an empty file under the final
- * name.
+ * Reserves an image's name against other processes, for file systems without hard links and for replacements. The
+ * reservation is a separate file, because a killed process must not leave an empty file under the final name.
  * @returns a function that releases the reservation; null if another process has reserved the name
  */
 export async function reserveName(file: string, processes: Processes): Promise<(() => Promise<void>) | null> {

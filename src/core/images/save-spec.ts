@@ -15,9 +15,7 @@ export interface SaveSpec {
   maxImages: number;
   /** Whether additional images of a reply are saved too, after the first images of all requests. */
   savesFurther: boolean;
-  /**
-   * Files that an earlier run saved, by image index. An image is saved again only if its file is missing or changed.
-   */
+  /** Files that an earlier run saved, by image index. A missing or changed file is saved again. */
   savedFiles: readonly (SavedFile | null)[];
   /** Files of the images in other folders, by image index. An unchanged file is copied instead of downloaded. */
   copies: readonly (SavedFile | null)[];
@@ -25,10 +23,7 @@ export interface SaveSpec {
   heldTaskId: string | null;
   /** Time of the submit. It is used in file names, so that they stay the same if the task is resumed. */
   date: Date;
-  /**
-   * `--overwrite` keeps files modified at this time or later, because they might be another process's images. In
-   * milliseconds since the epoch.
-   */
+  /** Milliseconds since the epoch. `--overwrite` keeps newer files, because another process might have written them. */
   keepsSinceMs: number;
   /** Whether an existing file with equal content is used, because a killed process might have published the image. */
   recovering: boolean;

@@ -36,8 +36,7 @@ function sidecarPath(image: string): string {
 }
 
 /**
- * Writes the sidecar of a saved image, if the user requested sidecars. An error is only a warning, because the image is
- * saved.
+ * Writes the sidecar of a saved image, if requested. An error is only a warning, because the image is saved.
  * @param temporary a name in the image's folder that no other process uses
  * @returns a warning if the sidecar was not written, otherwise null
  */
@@ -62,8 +61,7 @@ export async function writeSidecar(
       await retryWhileInUse(() => promises.rename(temporary, target));
     else {
       const result = await publish(temporary, target, (name) => reserveName(name, ledger.processes));
-      // An existing sidecar of the same image is accepted, because a process that was killed later might have written
-      // it.
+      // A sidecar of this image is accepted, because a killed process might have written it.
       if (result === "exists" && (await readSidecar(image))?.sha256 !== sha256)
         return `No sidecar was written: ${target} exists already.`;
     }
@@ -93,9 +91,7 @@ function redactImageUrls({ image, ...request }: GenerationRequest): GenerationRe
   return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
 }
 
-/**
- * Maximum size of a sidecar, in bytes. A larger file is not a sidecar, because prompts have at most 20,000 characters.
- */
+/** Maximum size of a sidecar, in bytes. A sidecar is smaller, because prompts have at most 20,000 characters. */
 const MAX_BYTES = 1024 * 1024;
 
 /** Returns the sidecar of an image, or null. */

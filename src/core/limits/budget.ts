@@ -153,8 +153,7 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
 }
 
 /**
- * Checks all requests of a command against the daily limit. `waiting`: cost of earlier requests that are not submitted
- * yet.
+ * Checks a command's requests against the daily limit. `waiting`: cost of requests that are not submitted yet.
  * @throws BudgetExceededError; nothing was sent
  */
 export async function checkDailyLimit(

@@ -22,8 +22,8 @@ export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
 }
 
 /**
- * Counts a paid request against every cap.
- * @returns the error if a cap forbids the request, which then no cap counts
+ * Counts a paid request against all caps.
+ * @returns the error if a cap forbids the request, which is then not counted
  */
 export async function takeFromCaps(
   caps: readonly Cap[],

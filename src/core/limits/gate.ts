@@ -104,7 +104,7 @@ export class Gate {
     return this.#jobs.size > 0;
   }
 
-  /** Stops all further submits, but not polls. After several calls, the error of the first call is kept. */
+  /** Stops all further submits, but not polls. A second call does not replace the error. */
   stop(error: ImggenError): void {
     this.#stopped ??= error;
     this.#stop.abort();
@@ -145,9 +145,8 @@ export class Gate {
   }
 
   /**
-   * Whether a pass is still valid. It must be checked immediately before the attempt is recorded, because a pause, an
-   * outage or a stop can begin at any time. If the pass is invalid, the caller releases the turn and the pass, and
-   * calls `enter` again.
+   * Whether a pass is still valid, checked immediately before the attempt is recorded. If not, the caller must release
+   * the turn and the pass, and call `enter` again.
    */
   check(pass: Pass, signal: AbortSignal): boolean {
     return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.remainingMs <= 0;
@@ -318,10 +317,7 @@ export class Gate {
   }
 }
 
-/**
- * Whether another attempt would also fail before it is sent, for example because of a rejected certificate or a full
- * disk.
- */
+/** Whether another attempt would also fail before it is sent, as with a rejected certificate or a full disk. */
 export function isPermanent({ cause, error }: Extract<SubmitReply, { outcome: "not_sent" }>): boolean {
   return error?.type === "save_failed" || !isRetryable(cause);
 }

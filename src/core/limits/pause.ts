@@ -10,9 +10,7 @@ export interface PauseDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
   /** Returns a uniformly distributed number in [0, 1). */
   random: () => number;
-  /**
-   * Called when all submits or all polls are paused, with the duration in milliseconds and the reason as a sentence.
-   */
+  /** Called when all submits or all polls are paused. `ms`: duration. `why`: reason, as a sentence. */
   onPause?: ((ms: number, why: string) => void) | undefined;
 }
 
@@ -33,9 +31,7 @@ export class Pause {
     return this.#endMs - this.#deps.clock.monotonicMs();
   }
 
-  /**
-   * @param retryAfterMs null if the reply has no Retry-After. The pause then becomes longer after each consecutive 429.
-   */
+  /** @param retryAfterMs null if the reply has no Retry-After; consecutive 429 replies then lengthen the pause */
   extend(retryAfterMs: number | null, why: string): void {
     this.#refusals += 1;
     const ms = backoffMs(this.#rule, this.#refusals, retryAfterMs, this.#deps.random);
@@ -43,7 +39,7 @@ export class Pause {
     this.#deps.onPause?.(ms, why);
   }
 
-  /** Makes the next pause a short one, because the reply was not a 429. */
+  /** Makes the next pause short again, after a reply other than 429. */
   reset(): void {
     this.#refusals = 0;
   }

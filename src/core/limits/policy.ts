@@ -8,10 +8,7 @@ export type OutageWaits = Readonly<Record<"unsent" | "lost" | "account", readonl
 
 /** Rule for a submit that was certainly not sent. */
 export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
-/**
- * Rule for a submit to a free provider whose reply was lost. A paid request is not retried, because it might be charged
- * twice.
- */
+/** Rule for a free provider's lost replies. A paid request is not retried, because it might be charged twice. */
 export const SUBMIT_LOST: RetryRule = { attempts: 3, baseMs: 1_000 };
 export const SUBMIT_RATE_LIMITED: RetryRule = { attempts: 6, baseMs: 1_000 };
 
@@ -24,13 +21,9 @@ export const POLICY = {
     lost: SUBMIT_LOST,
     /** Maximum wait for Retry-After, unless the timeout for the result is longer. */
     maxBusyMs: 180_000,
-    /**
-     * Wait for the reply to a submit in flight after the user interrupts, because the reply might contain the task id.
-     */
+    /** Wait for the reply to a submit in flight after an interrupt, because the reply might contain the task id. */
     graceMs: 10_000,
-    /**
-     * Maximum time for which an abandoned request keeps its turn, because the provider might still be working on it.
-     */
+    /** Maximum time for which an abandoned request keeps its turn, because the provider might still run it. */
     maxTurnKeepMs: 30_000,
   },
   poll: {
@@ -42,9 +35,7 @@ export const POLICY = {
     minLastMs: 1_000,
     /** Time after a submit during which the service might not find the task yet. */
     notYetKnownMs: 30_000,
-    /**
-     * A job counts as gone if it was accepted at least this long ago and the service has not found it for this long.
-     */
+    /** A job is gone if it is at least this old and the service has not found it for this long. */
     goneMs: 30_000,
     /** An outage is reported if all polls have failed to reach the provider for this long. */
     outageMs: 5_000,
@@ -58,29 +49,19 @@ export const POLICY = {
     /** An outage begins after this many lost submits in a row, of at least `minRequests` different requests. */
     lostInARow: 3,
     minRequests: 2,
-    /**
-     * A request that cannot be sent costs nothing, so the last wait is repeated until the outage has lasted `maxMs`.
-     */
+    /** The last wait is repeated until the outage has lasted `maxMs`, because a request that is not sent is free. */
     unsentWaitsMs: [500, 1_000, 2_000, 5_000, 10_000],
     /** Each lost submit might be charged, so no attempt follows the last wait. */
     lostWaitsMs: [2_000, 5_000, 15_000, 30_000, 60_000],
     maxMs: 300_000,
-    /**
-     * `maxMs` for a provider that has never replied in this run. It is shorter, because the address is probably wrong.
-     */
+    /** `maxMs` before the provider's first reply in this run. It is shorter, because the address is probably wrong. */
     maxFirstMs: 5_000,
-    /**
-     * Minimum number of probes before a run gives up, because a single probe can last as long as the connect timeout.
-     */
+    /** Minimum number of probes before a run gives up, because a probe can last as long as the connect timeout. */
     minProbes: 3,
-    /**
-     * Minimum time between probes, even after `retry`. It is unlimited for lost replies, because each might be charged.
-     */
+    /** Minimum time between probes, even after `retry`; unlimited for lost replies, because each might be charged. */
     minRetryMs: { unsent: 1_000, account: 5_000, lost: Number.POSITIVE_INFINITY },
   },
-  /**
-   * Waits of a server, which retries forever because no user is present to repeat a command. The last wait is repeated.
-   */
+  /** Waits of a server, which retries forever, because no user repeats a command. The last wait is repeated. */
   serverOutage: {
     unsent: [1_000, 2_000, 4_000, 8_000, 16_000, 30_000],
     account: [30_000, 60_000, 120_000, 240_000, 300_000],

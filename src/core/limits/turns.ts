@@ -10,8 +10,8 @@ export type { Waiting } from "../../providers/provider.ts";
 
 export interface Turn {
   /**
-   * @param keepMs time in milliseconds for which the turn stays taken, because the provider might still be working (at
-   * most a day, default 0)
+   * @param keepMs milliseconds for which the turn stays taken, because the provider might still be working; at most a
+   * day, default 0
    * @throws the disk's error; the turn then ends when its lease expires or its process exits
    */
   release(keepMs?: number): Promise<void>;
@@ -234,8 +234,7 @@ export class Queue {
       this.#leaveQueue();
       this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
-      // If the process has a position, the error is ignored. The position might expire before it is renewed, but the
-      // waiters do not fail.
+      // If the process has a position, the error is ignored, because an expired position is better than failed waiters.
       if (position === null) throw error;
       this.#position = { ...position, renewAtMs };
     }

@@ -135,7 +135,7 @@ class LineProblems {
   }
 }
 
-/** Maximum number of records in memory, because they are checked only after they are parsed. */
+/** Maximum number of records in memory, because records are checked only after all of them are parsed. */
 const MAX_PARSED_RECORDS = 10_000;
 
 interface ParsedRecord extends CsvRecord {
@@ -181,9 +181,7 @@ function quoteProblem({ code, column }: QuoteError): string {
   return `cell ${column + 1}: ${code === "CSV_INVALID_CLOSING_QUOTE" ? QUOTE_INSIDE : QUOTE_OUTSIDE}`;
 }
 
-/**
- * Locates the unclosed quote in the last record. To find its cell, the record is parsed with an added closing quote.
- */
+/** Locates the unclosed quote in the last record, which is parsed with an added closing quote to find the cell. */
 function findOpenQuote(record: Buffer, separator: string, linesAbove: number): ManifestProblem {
   const [closed] = parseRecords(Buffer.concat([record, Buffer.from('"')]), separator).records;
   const { cells = [""], endLine = 1 } = closed ?? {};

@@ -29,7 +29,7 @@ export function repeatedColumnProblem(column: string): string {
   return `the column ${column} occurs more than once`;
 }
 
-/** A probably misspelled column. It is a problem, because rows must not be charged with the wrong settings. */
+/** A name that is probably a misspelled column. It is refused, so that rows are not charged with wrong settings. */
 export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
@@ -54,10 +54,7 @@ function nearestColumn(name: string): ManifestColumn | undefined {
   return MANIFEST_COLUMNS.find((column) => isMisspelled(letters, column.toLowerCase()));
 }
 
-/**
- * Whether at most one letter in four differs, or two letters are swapped. `quantity` and `page` must not match a
- * column.
- */
+/** Whether at most one letter in four differs, or two are swapped. `quantity` and `page` must not match a column. */
 function isMisspelled(name: string, column: string): boolean {
   const edits = editDistance(name, column);
   const sortLetters = (word: string) => [...word].sort().join("");

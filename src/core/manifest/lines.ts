@@ -37,14 +37,11 @@ export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   }
 }
 
-/**
- * Replaces CRLF with LF and any other carriage return with a space, so that all parts of the CSV reader count equal
- * lines.
- */
+/** Replaces CRLF with LF, and each other carriage return with a space, for the CSV parser. */
 export function withLineFeeds(bytes: Buffer): Buffer {
   const text = bytes.subarray(startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
   if (!text.includes(CARRIAGE_RETURN)) return text;
-  // The text is decoded as Latin-1, because every byte is one character in Latin-1, so no byte is lost.
+  // The text is decoded as Latin-1, in which every byte is one character, so that no byte is lost.
   const lines = text.toString("latin1").replaceAll("\r\n", "\n").replaceAll("\r", " ");
   return Buffer.from(lines, "latin1");
 }

@@ -3,19 +3,13 @@ import { ANY_EXTENSION, MAX_EXTENSION } from "../../lib/image/format.ts";
 import { MAX_NAME_BYTES, portableNameProblem } from "../images/file-name.ts";
 import { quote } from "./entry.ts";
 
-/**
- * Maximum length of an output name, in bytes. The path of the output folder is added, and platforms limit the whole
- * path.
- */
+/** Maximum length of an output name, in bytes, because platforms limit the length of the whole path. */
 const MAX_OUTPUT_BYTES = 768;
 
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
-/**
- * Returns the reason why a row's `output` is invalid, or null. A valid path is below the output folder on every
- * platform.
- */
+/** Returns the problem of a row's `output`, or null. A valid path is below the output folder on every platform. */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
   if (INVISIBLE.test(name)) return "a name must not contain control or invisible characters";
@@ -55,10 +49,7 @@ export class OutputNames {
   /** First line of each file or folder that has an image extension, which is stored as `name.*`. */
   readonly #typed = new Map<string, number>();
 
-  /**
-   * Adds the output of a line, unless it conflicts with the output of an earlier line.
-   * @returns the problem, or null
-   */
+  /** Adds the output of a line, unless it conflicts with an earlier line. @returns the problem, or null */
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);

@@ -80,9 +80,7 @@ function detectFormat(bytes: Buffer): ManifestFormat {
 
 const BLANK_OR_COMMENT = /^\s*(?:#|$)/;
 
-/**
- * Reads one prompt on each line, without the spaces around it. Blank lines and lines that begin with `#` are skipped.
- */
+/** Reads one prompt per line, without surrounding spaces. Blank lines and lines that begin with `#` are skipped. */
 function* readPrompts(bytes: Buffer): Generator<ManifestEntry> {
   for (const { number: line, text, problem } of readLines(bytes)) {
     if (problem !== null) yield { line, message: problem };

@@ -41,17 +41,12 @@ interface TaskHistory {
 const MAX_HISTORY = 50;
 /** Share of new tasks in the history above which the schedule is recomputed. */
 const MAX_NEW_SHARE = 1 / 4;
-/**
- * Maximum age at which a task's first poll is moved, in milliseconds. Older tasks were polled already, or their wait
- * began late.
- */
+/** Maximum age of a task whose first poll can still be moved, in milliseconds. */
 const NEW_TASK_MS = 150;
 /** The multiples of this number, modulo 1, are spread evenly, regardless of their number. */
 const GOLDEN_SECTION = (Math.sqrt(5) - 1) / 2;
 
-/**
- * Schedules for each model and quality of a service, learned from this machine's ledger and from the tasks of this run.
- */
+/** Schedules for each model and quality of a service, learned from the ledger and from the tasks of this run. */
 export class PollingSchedules {
   readonly #ledger: Pick<Ledger, "recentSimilarTasks" | "clock">;
   readonly #service: Pick<ServiceIdentity, "baseUrl">;

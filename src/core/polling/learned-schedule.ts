@@ -19,11 +19,9 @@ const [WIDE_MS, MAX_WIDE_RATIO] = [15_000, 1.5];
 
 /** Weight of each task relative to the next, newer task. The weight is halved after about 14 tasks. */
 const WEIGHT_DECAY = 0.95;
-/**
- * Assumed minimum duration of a task that the first poll found completed, as a share of the task's age at that poll.
- */
+/** Assumed minimum duration of a task that its first poll found completed, as a share of its age at that poll. */
 const MIN_FIRST_POLL_SHARE = 1 / 3;
-/** Assumed standard deviation of the logarithms of durations, which a long history overrides. */
+/** Assumed standard deviation of the logarithms of durations if there is little history. */
 const DEFAULT_SPREAD = 0.3;
 /** Assumed share of tasks that never complete, which keeps the hazard finite. */
 const ENDLESS_SHARE = 0.05;
@@ -35,13 +33,10 @@ const [EARLY_RATE, SLOWDOWN] = [0.3, 1.3];
 const [MIN_DELAY_MS, MAX_DELAY_MS] = [150, 15_000];
 /**
  * Interval of the reference client's polls (section 4.2), maximum average number of imggen's polls in this interval,
- * and average number of polls for a task that is always allowed.
+ * and average number of polls per task that is always allowed.
  */
 const [REFERENCE_MS, PER_REFERENCE_POLL, MIN_POLLS] = [3_000, 1.45, 2.3];
-/**
- * Of the 60 polls that are allowed in any 180 s, 3 are reserved: for the first poll, the deadline and the window's
- * edge.
- */
+/** Of 60 polls that are allowed in 180 s, 3 are reserved: for the first poll, the deadline and the window's edge. */
 const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
 const BISECTIONS = 14;
 
@@ -110,9 +105,7 @@ function middleLog({ pendingMs, seenMs }: CompletionInterval): number {
   return (Math.log(Math.max(pendingMs ?? 0, MIN_FIRST_POLL_SHARE * endMs)) + Math.log(endMs)) / 2;
 }
 
-/**
- * Returns the plan with the most polls that is allowed: the number of polls, as a fraction, until each age in EDGES.
- */
+/** Returns the allowed plan with the most polls: the number of polls, as a fraction, until each age in EDGES. */
 function planPolls(durations: Distribution): readonly number[] {
   const weights = hazardRoots(durations);
   const planAt = (scale: number) => {

@@ -36,23 +36,17 @@ export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
 export type EndedState = Exclude<PolledState, { status: "running" }>;
 
 export type WaitResult =
-  /**
-   * Task ages: `seenMs` at the poll that found the task ended, `pendingMs` at the last poll that found the task
-   * running.
-   */
+  /** `seenMs`: task age when a poll found the task ended. `pendingMs`: task age when a poll last found it running. */
   | { outcome: "ended"; task: EndedState; seenMs: number; pendingMs: number | null }
   /** The service refused the poll. The task itself might still complete. */
   | { outcome: "refused"; error: ImggenError }
   /** The wait timed out. `lastFailure`: error of the last poll. `wasSeen`: whether any poll found the task. */
   | { outcome: "timeout"; lastFailure: FailedPoll | null; wasSeen: boolean }
-  /** The service has not found the job for `goneMs`. The task stays open. */
+  /** The service has not found the job for `goneMs`. The task stays unfinished. */
   | { outcome: "gone"; lastFailure: FailedPoll }
   | { outcome: "interrupted" };
 
-/**
- * Key of the error for an unknown task. It is ignored shortly after the submit, because the service might not find the
- * task yet.
- */
+/** Key of the error for an unknown task. Shortly after the submit, the service might return it for a valid task. */
 const NOT_YET_KNOWN = "image_generation.error.unknown_error";
 
 /** Returns the service's message if the service no longer has the job, otherwise null. The task stays unfinished. */
@@ -90,9 +84,7 @@ export async function waitForTask(taskId: string, options: WaitSpec, deps: WaitD
   let pendingMs: number | null = null;
   let lastFailure: FailedPoll | null = null;
   let { isGone = false } = options;
-  /**
-   * Start of a series of replies that did not find the job, on the monotonic clock; null if the last reply found it.
-   */
+  /** Monotonic time of the first in a series of replies that did not find the job; null if the last reply found it. */
   let missingSinceMs: number | null = null;
   const getMsUntilGone = (since: number) => {
     const { goneMs } = POLICY.poll;
@@ -172,10 +164,7 @@ export async function pollOnce(
   return gate.poll(() => poll(taskId, { ...options, signal }), options.timeoutMs, signal);
 }
 
-/**
- * Returns the result after an error that would also occur for every further poll, such as a rejected certificate, or
- * null.
- */
+/** Returns the result after an error that every further poll would repeat, such as a rejected certificate, or null. */
 function permanentFailure(reply: PollReply, service: URL): WaitResult | null {
   if (reply.outcome !== "retry" || isRetryable(reply.connectionError)) return null;
   const { message, hint } = describeConnectionError(reply.connectionError, service);
