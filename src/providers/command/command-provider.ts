@@ -28,7 +28,7 @@ import {
 export interface CommandOptions extends Pick<GeneratorOptions, "concurrency" | "timeoutMs"> {
   /** Environment variables for the command, from `--generator-header`. */
   headers: Readonly<Record<string, string>>;
-  /** Environment variables of the providers' API keys, which are hidden from the command. */
+  /** Names of the environment variables with the providers' API keys, which are hidden from the command. */
   keyVariables: readonly string[];
 }
 
@@ -79,8 +79,8 @@ interface RunHow
 }
 
 /**
- * Runs a job's command. The scratch folder is kept if the command may have been charged and wrote no image.
- * @throws ProviderError
+ * Runs a job's command. The scratch folder is kept if the command might have been charged and its image is missing,
+ * because the folder can contain parts of the result. @throws ProviderError
  */
 async function submitJob(
   words: readonly string[],
@@ -107,8 +107,8 @@ async function submitJob(
 }
 
 /**
- * The filled words of a job's command, after its input files are written to its scratch folder. @throws
- * ProviderError for a reference image
+ * Writes the input files of a job's command to the scratch folder, and returns the command with its placeholders
+ * replaced. @throws ProviderError for a reference image
  */
 async function wordsFor(
   words: readonly string[],
@@ -119,7 +119,7 @@ async function wordsFor(
   const scratch = scratchFolder(job);
   const promptFile = path.join(scratch, "prompt.txt");
   await writeFile(promptFile, job.request.prompt);
-  // The program runs on this machine, so its reference images may be on local addresses.
+  // Reference images at local addresses are allowed, because the program runs on this machine.
   const context = { ...deps, signal, generatorUrl: new URL("http://localhost") };
   const images = await referenceFiles(job, context, scratch);
   const output = path.join(scratch, OUTPUT);
@@ -156,8 +156,8 @@ async function run(
 }
 
 /**
- * A command has no list of models, so this checks only its program. @throws ProviderError if the program cannot
- * be started
+ * Checks that the program can be started. Returns null, because a command has no list of models.
+ * @throws ProviderError if the program cannot be started
  */
 async function noModels([program = ""]: readonly string[], searchPath: string | undefined): Promise<null> {
   await findProgram(program, searchPath).catch((cause) => {
@@ -168,8 +168,8 @@ async function noModels([program = ""]: readonly string[], searchPath: string | 
 }
 
 /**
- * Checks that a program is executable: at its path, or in a folder of PATH. Skipped on Windows, which finds
- * programs by different rules. @throws a file system error
+ * Checks that a program is executable, at its path or in a folder of PATH. Does nothing on Windows, because Windows
+ * finds programs by different rules. @throws a file system error
  */
 async function findProgram(program: string, searchPath: string | undefined): Promise<void> {
   if (platform() === "win32") return;

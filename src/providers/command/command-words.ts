@@ -30,7 +30,7 @@ const PLACEHOLDERS: readonly string[] = [
 
 /**
  * Parses and checks the command of a generator. @param label name of the option in messages @throws UsageError
- * if the command is unsuitable
+ * if the command is invalid
  */
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
   const words = splitProgramCommand(text);
@@ -40,7 +40,7 @@ export function parseGeneratorCommand(text: string, label: string): readonly str
   return words;
 }
 
-/** The first problem of a command, as a phrase without its subject, or null. */
+/** Returns the first problem of a command as a phrase such as "has no {output}", or null. */
 function findProblem(words: readonly string[]): string | null {
   const [program = ""] = words;
   const misspelt = namesIn(words).find((name) => isSpelledOddly(name));
@@ -75,7 +75,7 @@ export function hasModel(words: readonly string[]): boolean {
   return hasPlaceholder(words, "model");
 }
 
-/** Names in braces that are not placeholders. */
+/** Returns the names in braces that are not placeholders. */
 function namesIn(words: readonly string[]): string[] {
   const names = [...words.join(" ").matchAll(/\{([\w-]+)\}/g)].map(([, name = ""]) => name);
   return names.filter((name) => !PLACEHOLDERS.includes(name));
@@ -83,14 +83,14 @@ function namesIn(words: readonly string[]): string[] {
 
 const normalizeName = (name: string) => name.replace(/[\W_]/g, "").toLowerCase();
 
-/** Whether a name is a misspelled placeholder: `{prompt-file}`, `{OUTPUT}`. */
+/** Whether a name differs from a placeholder only in letter case or punctuation: `{prompt-file}`, `{OUTPUT}`. */
 function isSpelledOddly(name: string): boolean {
   return PLACEHOLDERS.some((each) => normalizeName(each) === normalizeName(name));
 }
 
 const MAX_TYPOS = 2;
 
-/** The placeholder that is nearest to a name; empty if none is near. */
+/** Returns the placeholder that is most similar to a name; empty if no placeholder is similar. */
 function nearest(name: string): string {
   const distanceTo = (each: string) => editDistance(normalizeName(name), normalizeName(each));
   const candidates = PLACEHOLDERS.filter((each) => distanceTo(each) <= Math.min(MAX_TYPOS, each.length - 3));
@@ -108,14 +108,14 @@ function refused(message: string): UsageError {
 
 interface CommandFiles {
   promptFile: string;
-  /** Path that the command writes its image to. */
+  /** Path of the image that the command must write. */
   output: string;
   images: readonly string[];
   /** null if the size is not known yet. */
   size: Size;
 }
 
-/** Placeholder of a reference image. A word with it is repeated for each image, and omitted without images. */
+/** Placeholder of a reference image. A word with this placeholder is repeated for each image of the job. */
 export const IMAGE = "{image}";
 
 /** Replaces the placeholders in a command's words. */
@@ -138,13 +138,13 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   });
 }
 
-/** The seed for a command, or null if the command does not support seeds. */
+/** Returns the seed that a command gets, or null if the command has no `{seed}` or the user's value is not a seed. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
   if (!hasPlaceholder(words, "seed")) return null;
   return Object.hasOwn(job.options.fields, "seed") ? requestedSeed(job) : chosenSeed(job);
 }
 
-/** The command for display, with placeholders for its files and for a random seed. */
+/** Returns the command for display, with texts such as `<seed>` in place of the files and a random seed. */
 export function shownCommand(
   words: readonly string[],
   job: Job,
@@ -161,7 +161,7 @@ export function shownCommand(
   );
 }
 
-/** A sentence about an option or field that a command does not support, or null. */
+/** Returns a sentence about an option or field that a command does not support, or null. */
 export function findUnsupported(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],
@@ -170,10 +170,10 @@ export function findUnsupported(
     return `The command does not support reference images: write ${IMAGE} where their files belong.`;
   if (model !== null && !hasModel(words))
     return "The command does not support a model: write {model} where its name belongs.";
-  // A user's field may have a name similar to a placeholder.
+  // A name that is similar to a placeholder is not a mistake if a field of the user has this name.
   const misspelt = namesIn(words).find((name) => !Object.hasOwn(fields, name) && nearest(name) !== "");
   if (misspelt !== undefined)
-    return `The command contains {${misspelt}}, but no such field exists. Write {${nearest(misspelt)}} if that is meant.`;
+    return `The command contains {${misspelt}}, but no such field exists. Did you mean {${nearest(misspelt)}}?`;
   const unsupported = Object.keys(fields).find((name) => !hasPlaceholder(words, name));
   if (unsupported === undefined) return null;
   return `The command does not support the field ${unsupported}: write {${unsupported}} where its value belongs.`;

@@ -32,7 +32,7 @@ import {
 } from "../provider.ts";
 import { clearScratch, hasImage, keepImage, removeScratch, scratchFolder, writtenFile } from "./scratch.ts";
 
-/** Variables of imggen, which include its API keys. */
+/** Matches imggen's own environment variables, some of which contain API keys. */
 const OWN_VARIABLES = /^IMGGEN_/;
 
 /** Exit code for a temporary failure (EX_TEMPFAIL in sysexits.h). */
@@ -43,13 +43,13 @@ interface RunOptions
     Pick<SubmitHow, "onSent"> {
   /** The job's scratch folder. */
   cwd: string;
-  /** Variables of the providers' API keys, which are hidden from the command. */
+  /** Names of the environment variables with the providers' API keys, which are hidden from the command. */
   hidden: readonly string[];
-  /** Variables of `--generator-header`, which the command gets even if they are hidden. */
+  /** Environment variables from `--generator-header`. The command gets them even if `hidden` contains their names. */
   headerVariables: Readonly<Record<string, string>>;
 }
 
-/** Runs a generator's command until it exits or the signal ends it. */
+/** Runs a generator's command until the command exits or a signal stops it. */
 export function runCommand(
   words: readonly string[],
   { onSent, hidden, headerVariables, ...options }: RunOptions,
@@ -63,15 +63,12 @@ export function runCommand(
   return runProgram(words, { ...options, env, graceMs: GRACE_MS, dropsOutput: true, onStarted });
 }
 
-/** Whether a command succeeded. Too much output does not make it fail: the excess is dropped. */
+/** Whether a command exited with code 0, even after a signal to stop. */
 export function hasSucceeded(end: ProgramEnd): boolean {
   return (end.kind === "ended" || end.kind === "stopped") && end.code === 0;
 }
 
-/**
- * The error for a command that wrote no image. @param facts.hidden API key variables that are set, but hidden
- * from the command
- */
+/** The error for a command that wrote no image. */
 export function commandFailure(
   end: ProgramEnd,
   program: string,
@@ -79,7 +76,7 @@ export function commandFailure(
 ): ProviderError {
   if (promptBytes !== null && end.kind === "not_started" && TOO_LONG.has(errorCode(end.error) ?? ""))
     return unsendable(`The prompt of ${Math.ceil(promptBytes / 1000)} kB is too long for an argument.`, {
-      hint: "Nothing was run or charged. Use {promptFile} in place of {prompt}: the file holds a prompt of any length.",
+      hint: "Nothing was run or charged. Use {promptFile} in place of {prompt}: the file can contain a prompt of any length.",
       cause: end.error,
     });
   const [name = ""] = hidden;
@@ -92,13 +89,13 @@ export function commandFailure(
 interface FailureFacts {
   isPaid: boolean;
   scratch: string;
-  /** API key variables that are set, but hidden from the command. */
+  /** Names of API key variables that are set for imggen, but hidden from the command. */
   hidden: readonly string[];
-  /** Size of the prompt in bytes if it was an argument, otherwise null. */
+  /** Size of the prompt in bytes if the prompt was an argument, otherwise null. */
   promptBytes: number | null;
 }
 
-/** Error codes of a command line that is too long; ENAMETOOLONG on Windows. */
+/** Error codes for arguments that are too long. Windows uses ENAMETOOLONG. */
 const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
 
 /** Matches output about a missing API key. */
@@ -111,21 +108,21 @@ function describeEnd(end: ProgramEnd, program: string): string {
   return toClause(programFailure(result, program));
 }
 
-/** A paid command that ran may have been charged, unless it reports a temporary failure. */
+/** A paid command that ran might have been charged, unless its exit code means a temporary failure. */
 function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; scratch: string }): Failure {
   if (end.kind === "not_started") {
-    // Invalid arguments: too long, or with a NUL character.
+    // The arguments are too long (E2BIG), or Node.js refused them (ERR_…), for example because of a NUL character.
     const isInvalid = /^(?:E2BIG|ERR_.*)$/.test(errorCode(end.error) ?? "");
     return { kind: isInvalid ? "invalid" : "unsent" };
   }
   const failure = { kind: "lost", savedPath: isPaid ? scratch : null } as const;
   if (end.kind !== "ended") return { ...failure, isStopped: end.kind === "stopped" };
   if (end.code === TEMPORARY_FAILURE) return { kind: "unsent" };
-  // The command was killed, for example for lack of memory, so a retry may succeed.
+  // A killed free command is `lost` and not `refused`, because a retry might succeed, for example with more memory.
   return isPaid || end.killedBy !== null ? { ...failure, isStopped: true } : { kind: "refused" };
 }
 
-// Recovery of a command whose imggen was killed. The command may still run, or have exited since.
+// Recovery after imggen was killed while its command was running. The command might still run.
 
 /** File in the scratch folder with the identity of the command's process. */
 const PROCESS_FILE = ".process";
@@ -134,21 +131,21 @@ const CHECK_EVERY_MS = 200;
 /** Grace period before a command is killed, in milliseconds. */
 const GRACE_MS = 5_000;
 
-/** Records the process of a command, so that a later imggen can find it after a crash of this one. Never throws. */
+/** Records the process of a command, so that another imggen can recover the command after a crash. Never throws. */
 function noteProcess(scratch: string, pid: number): void {
   const identity = identifyProcess(pid);
   if (identity === null) return;
   try {
     writeFileSync(path.join(scratch, PROCESS_FILE), JSON.stringify(identity), { mode: 0o600 });
   } catch {
-    // The command already runs. Without the file, only recovery after a crash fails.
+    // A failure is ignored, because only recovery after a crash needs the file, and the command already runs.
   }
 }
 
 /**
- * Recovers a command after imggen was killed. Waits for a paid command until the signal; kills a free one,
- * because it can run again. The exit code is lost, so a complete image counts as success. @returns null if
- * nothing is known about the command @throws ProviderError (lost)
+ * Recovers a command after imggen was killed. A paid command is awaited until the signal aborts; a free command is
+ * killed, because it can run again at no cost. A complete image counts as success, because the exit code is lost.
+ * @returns null if the outcome is unknown @throws ProviderError (lost)
  */
 export async function recoverCommand(
   job: Job,
@@ -174,7 +171,7 @@ export async function recoverCommand(
   throw lostImage("The command exited, but wrote no complete image", { savedPath: scratch, isStopped: true });
 }
 
-/** Whether a command still runs after its imggen was killed. */
+/** Whether the command of a job still runs after imggen was killed. */
 export function isCommandRunning(job: Job): boolean {
   const identity = readProcessFile(path.join(scratchFolder(job), PROCESS_FILE));
   return identity !== null && isRunning(identity);
@@ -185,13 +182,13 @@ function lostImage(what: string, facts: { savedPath: string; isStopped: boolean 
 }
 
 function isRunning(identity: ProcessIdentity): boolean {
-  // A signal to the group of process 1 would reach every process. imggen never records this pid.
+  // Process 1 is excluded, because a signal to the group of process 1 would reach every process.
   return identity.pid > 1 && systemProcesses().isAlive(identity) === true;
 }
 
 /**
- * Waits for a process until the signal, and ends the process at its time limit. @returns whether the process
- * has exited
+ * Waits until a process exits or the signal aborts. If the signal aborts because of a time limit, the process is
+ * terminated. @returns whether the process has exited
  */
 async function hasEnded(
   identity: ProcessIdentity,
@@ -209,7 +206,7 @@ async function hasEnded(
   return !isRunning(identity);
 }
 
-/** Returns null if the file does not exist or a crash truncated it. */
+/** Returns null if the file does not exist, or is incomplete after a crash. */
 function readProcessFile(file: string): ProcessIdentity | null {
   try {
     return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));

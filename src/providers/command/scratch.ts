@@ -7,15 +7,15 @@ import { errorText } from "../../lib/error-text.ts";
 import { inspectFile } from "../../lib/image/inspect.ts";
 import { type Job, ProviderError } from "../provider.ts";
 
-/** Name of the file in the scratch folder that the command must write. */
+/** Name of the image that the command must write to the scratch folder. */
 export const OUTPUT = "output.png";
 
-/** Maximum size of a command's image, the same as of a download. */
+/** Maximum size of a command's image, in bytes. Downloads have the same maximum. */
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
-/** Short, because a program can write a gigabyte per second. */
+/** Interval between checks of the image's size. It is short because a program can write a gigabyte per second. */
 const CHECK_INTERVAL_MS = 200;
 
-/** The working folder of a job's command. It is removed when the command exits, or is kept and named in a message. */
+/** Returns the working folder of a job's command. It is removed after the run unless it might contain paid images. */
 export function scratchFolder({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "scratch");
 }
@@ -27,26 +27,26 @@ export async function makeScratch(scratch: string): Promise<void> {
 }
 
 /**
- * Removes a scratch folder. Ignores failures: a killed command may still write to it, and remaining files do no
- * harm.
+ * Removes a scratch folder. Failures are ignored, because a killed command might still write to the folder, and
+ * remaining files do no harm.
  */
 export async function removeScratch(scratch: string): Promise<void> {
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
 
-/** Path of the image of a successful command, outside its scratch folder. */
+/** Returns the path of the image of a successful command, outside the scratch folder. */
 export function imageFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "image");
 }
 
-/** Whether a job's image is complete: it is moved to this path only then. */
+/** Whether a job has a complete image. An incomplete image is never moved to the path `imageFile`. */
 export function hasImage(job: Pick<Job, "folder">): boolean {
   return isPresent(imageFile(job));
 }
 
 /**
- * The file that a command wrote: the requested file, otherwise the only image named `output.*`, because some
- * programs choose the extension themselves. Null if no such file exists.
+ * Returns the image that a command wrote: the requested file, otherwise the only image named `output.*`, because some
+ * programs choose the extension themselves. Returns null if there is no such image, or several such images.
  */
 export async function writtenFile(scratch: string): Promise<string | null> {
   const requestedFile = path.join(scratch, OUTPUT);
@@ -61,7 +61,7 @@ export async function writtenFile(scratch: string): Promise<string | null> {
 
 const INPUT_FILE = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
 
-/** Further complete images of a paid command, in its scratch folder after its main image was moved. */
+/** Returns further complete images of a paid command. They are in the scratch folder after the main image was moved. */
 export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
   if (!job.isPaid) return [];
   const entries = await readdir(scratchFolder(job), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -70,7 +70,7 @@ export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<
   return files.filter(isCompleteImage);
 }
 
-/** Returns false for an unreadable file, which must not cost the image beside it. */
+/** Returns false for an unreadable file, because an exception would prevent the use of the other images. */
 function isCompleteImage(file: string): boolean {
   try {
     return inspectFile(file).ok;
@@ -89,7 +89,7 @@ async function isFilled(file: string): Promise<boolean> {
   return stats?.isFile() === true && stats.size > 0;
 }
 
-/** Waits until a command's output exceeds the maximum image size. @throws the signal's reason */
+/** Waits until a file named `output.*` exceeds the maximum size of an image. @throws the signal's reason */
 export async function untilTooLarge(scratch: string, clock: Clock, signal: AbortSignal): Promise<void> {
   const fileBytes = (name: string) =>
     lstat(path.join(scratch, name)).then(
@@ -113,9 +113,9 @@ export function tooLarge(job: Pick<Job, "folder" | "isPaid">): ProviderError {
   });
 }
 
-/** Moves a command's image to the job's folder after it is synced to disk. @throws ProviderError (lost) */
+/** Syncs a command's image to disk, then moves the image to the job's folder. @throws ProviderError (lost) */
 export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
-  // Checked before the file is read, because a runaway program may have filled the disk.
+  // The size is checked before anything reads the file, because a faulty program might have filled the disk.
   if ((await stat(file)).size > MAX_IMAGE_BYTES) throw tooLarge(job);
   try {
     giveToOwnerOfFolder(file);

@@ -155,9 +155,7 @@ it.each<[string, JobParts, RegExp]>([
 
 it("asks whether a placeholder is meant by a name that is near one, unless a field has it", async () => {
   const { generator, log } = await script(`echo started > "$log"`, ["{output}", "{weight}"]);
-  expect(generator.check?.(await jobFor({}))).toMatch(
-    /contains \{weight\}.*Write \{height\} if that is meant\.$/,
-  );
+  expect(generator.check?.(await jobFor({}))).toMatch(/contains \{weight\}.*Did you mean \{height\}\?$/);
   expect(generator.check?.(await jobFor({ fields: { weight: 2 } }))).toBeNull();
   await expect(log()).rejects.toThrow("ENOENT");
 });
