@@ -9,7 +9,7 @@ import { ProviderServer } from "./provider-http.ts";
 import { type LocalReference, referenceFiles, toBase64 } from "./reference-files.ts";
 import { type Form, isJobId, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
-/** Black Forest Labs. A job is polled at the address in the reply to its request, on one of the service's hosts. */
+/** Provider for Black Forest Labs. The reply to a submit contains the address for polls, on any host of the service. */
 export function bflProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".bfl.ai" }, deps);
   return serviceProvider(setup, server, createForm(server), deps);
@@ -20,7 +20,7 @@ function createForm(server: ProviderServer): Form {
     if (!isJobId(id)) return null;
     const url = server.ownUrl(pollingUrl ?? server.urlBelow(`/get_result?id=${id}`));
     if (url === null) return null;
-    // Only this reply contains the price, so the job's id stores it in the URL's fragment, which is never sent.
+    // Only this reply contains the price, so the price is stored in the id, as the URL's fragment, which is never sent.
     return typeof cost === "number" ? `${url.href.replace(/#.*$/s, "")}#${COST_PREFIX}${cost}` : url.href;
   };
   return {
@@ -45,7 +45,7 @@ function createForm(server: ProviderServer): Form {
     },
     resultIn: ({ result }) => findImageUrls(result),
     seedsIn: ({ result }) => fieldsOf(result).seed,
-    // In a reply that is cut short, the id is not used without its polling address.
+    // If an incomplete reply lacks the polling address, the id is not used, because the job might be on another host.
     read: (reply) =>
       jobIn(reply, (fields, isCut) =>
         isCut && fields.polling_url === undefined ? null : parseJobId(fields),
@@ -77,10 +77,10 @@ function parseState(fields: Fields, usage: Fields | null, poll: JobPoll): ReadSt
 
 /** Models that support an aspect ratio instead of a size in pixels. */
 const RATIO_MODELS = /kontext|ultra/;
-/** The service requires sides that are multiples of this. */
+/** Each side must be a multiple of this number of pixels. */
 const STEP_PX = 32;
 
-/** @param referenceFile file of the first reference image, if there is one */
+/** @param referenceFile file of the first reference image; undefined if there is no reference image */
 function sizeInput(job: Job, referenceFile: string | undefined): Fields {
   const { options, request } = job;
   const { model, sizeForm } = options;

@@ -12,15 +12,15 @@ export type FailedReply = Pick<HttpReply | StoredReply, "status" | "headers" | "
 
 export interface ReplySource {
   host: string;
-  /** Base URL for commands, without a query. */
+  /** Base URL without a query, for commands in messages. */
   address: string;
   isPaid: boolean;
   hasKey: boolean;
-  /** Environment variable with the key for the server, if one applies. */
+  /** Environment variable for the server's key; absent if no variable is used for the server's address. */
   keyVariable?: string | undefined;
-  /** Hides the key, because a server may repeat it. */
+  /** Hides the key in a text, because a server might repeat the key in its reply. */
   mask: (text: string) => string;
-  /** Current time, for a `Retry-After` date. */
+  /** Current time, from which the wait until a `Retry-After` date is calculated. */
   nowMs: number;
 }
 
@@ -51,8 +51,8 @@ function keyMessage({ host, address, hasKey, keyVariable }: ReplySource, words: 
 }
 
 /**
- * The error for a successful reply without an image. A paid request is `lost` unless the reply states that it
- * was not charged.
+ * The error for a successful reply without an image. A paid request is `lost`, because it might have been charged,
+ * unless the reply reports no charge, a lack of credit, or refused content.
  */
 export function replyWithoutImage(
   body: string,
@@ -76,10 +76,7 @@ function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
-/**
- * Whether a refusal is about the content of the prompt or an image. It is final, whatever other codes the reply
- * has.
- */
+/** Whether the server refused the content of the prompt or of an image, so that a retry would be refused too. */
 export function isModeration({ codes, words }: ErrorBody): boolean {
   return codes.some((code) => MODERATION_CODE.test(code)) || MODERATION_MESSAGE.test(words ?? "");
 }
@@ -90,7 +87,7 @@ export function isAboutModel({ codes, field, words }: ErrorBody): boolean {
   return field === "model" || isNamed || codes.some((code) => /model|deployment/i.test(code));
 }
 
-/** Whether a message states that this request was not charged. A promise about another request does not count. */
+/** Whether a message states that this request was not charged. "Not charged again" is about later requests. */
 export function statesNoCharge(words: string | null): boolean {
   return NOT_CHARGED.test(words ?? "");
 }
@@ -114,30 +111,31 @@ type Case =
 interface Facts {
   status: number;
   isPaid: boolean;
-  /** Time in milliseconds until another request is allowed, or null if the reply has none. */
+  /** Milliseconds until another request is allowed; null if the reply contains no such time. */
   waitMs: number | null;
   errorBody: ErrorBody;
-  /** Body with the key hidden. */
+  /** Body of the reply, in which the key is hidden. */
   text: string;
 }
 
-/** The first matching rule decides. Without a match, a paid request is lost and a free one refused. */
+/** The first rule that matches decides. If no rule matches, a paid request is `lost` and a free request `refused`. */
 const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = [
-  // A server may have made a paid image before it failed, whatever its message is.
+  // This rule is first, because the server might have made and charged an image before it failed.
   ["lost", ({ status, isPaid }) => isPaid && status >= 500],
   ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
-  // The limit resets within minutes, whatever its message and codes are.
+  // A limit that resets within minutes means that the server is busy, even if its message is about money.
   ["busy", (reply) => isAboutLimits(reply) && isShortLimit(reply)],
   ["credit", ({ status, errorBody }) => status === 402 || hasNoCreditCode(errorBody)],
   ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.errorBody)],
   ["busy", ({ status }) => status === 429],
-  // The server has made nothing yet, because it loads its model first.
+  // A server that is still loading its model has made no image.
   [
     "starting",
     ({ status, isPaid, waitMs, text }) =>
       status === 503 && !isPaid && (waitMs !== null || MODEL_LOADING.test(text)),
   ],
-  // These redirects mean that the POST was not processed. The key is never sent along a redirect.
+  // These redirects prove that the POST was not processed. They are not followed, because the key must not reach
+  // another address.
   ["redirect", ({ status }) => [301, 307, 308].includes(status)],
   ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
   // Google reports an invalid key with status 400.
@@ -146,36 +144,36 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
   ["invalid", ({ status }) => [400, 413, 415, 422].includes(status)],
   ["key", ({ status }) => status === 401],
   ["account", ({ status }) => status === 403],
-  // Any other status, such as a proxy's 499, does not prove that a paid request was not charged.
   ["missing", ({ status }) => status === 404 || status === 405],
+  // A paid request with another status, such as a proxy's 499, is `lost`, because it might have been charged.
 ];
 
-/** Codes of an account without credit or at its limit, which make every other request fail too. */
+/** Codes that mean that the account has no credit or has reached a limit, so that every request fails. */
 const NO_CREDIT_CODE =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
-/** Words and codes about money from services without a code for it: fal, xAI, SiliconFlow, new-api. */
+/** Words and codes about money, for services that have no code in `NO_CREDIT_CODE`: fal, xAI, SiliconFlow, new-api. */
 const ABOUT_MONEY =
   /\b(?:balance|credits?|quota|billing|top(?:ping)? ?up|overdue|arrears|spending limit|30001)\b/i;
-/** Codes of a rate limit, whose message may name a plan with a higher limit. */
+/** Codes of a rate limit. A message with such a code can contain words about money, for example about another plan. */
 const RATE_LIMIT_CODE = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
-/** Google's quota names and values. A limit of 0 means that the plan does not include the model. */
+/** Google's names of daily quotas, or a quota of 0, which means that the plan does not include the model. */
 const LASTING_LIMIT = /PerDay(?![a-z])|\blimit: 0\b/;
 const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
-/** Maximum wait that counts as busy, in milliseconds. */
+/** Maximum wait until the next request for which a server counts as busy, in milliseconds. */
 const MAX_BUSY_MS = 15 * 60_000;
 
-/** Codes of refused content of a prompt or an image. */
+/** Codes that mean that the content of the prompt or of an image was refused. */
 const MODERATION_CODE =
   /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
 const MODERATION_MESSAGE =
   /\bmoderat|content[ _-]?(policy|filter)|\bsafety\b|\bnsfw\b|prohibited content|violat\w+ .*polic/i;
-/** Message while a model is loading: llama.cpp, Hugging Face, LocalAI. */
+/** Matches the messages of llama.cpp, Hugging Face and LocalAI while a model is loading. */
 const MODEL_LOADING = /\bloading\b/i;
 const INVALID_KEY_MESSAGE = /\bAPI key (?:not valid|not found|expired)/i;
 const NOT_CHARGED =
   /(?:\bnot|n[’']t|\bnever)(?: been| be)? (?:charged|billed)\b(?! (?:again|twice|more|extra|until|unless|if)\b)|\bno (?:charges?|credits?) (?:was|were|has been|have been|will be) (?:made|applied|charged|deducted|used|consumed)\b|\b(?:credits?|charges?) (?:was|were|has been|have been|will be) refunded\b/i;
 
-/** Whether a status may concern the account's rate, quota or credit. */
+/** Whether a status can be about the account's rate limit, quota or credit. */
 function isAboutLimits({ status }: Facts): boolean {
   return status === 403 || status === 429;
 }
@@ -233,17 +231,17 @@ export interface ErrorBody {
   words: string | null;
   /** All codes and types in the body, as text. */
   codes: readonly string[];
-  /** Code of the error itself. */
+  /** Code in the innermost error object, or null. */
   code: string | null;
-  /** Name of the invalid field of the request. */
+  /** Name of the invalid field of the request, or null. */
   field: string | null;
 }
 
 const MAX_WORDS_LENGTH = 500;
 
 /**
- * Reads the body of a refusal in any form that servers use: OpenAI's object, `detail` as a text or a list, a
- * code with a message, a page, plain text, nothing.
+ * Reads the body of a refusal. Servers use many forms: OpenAI's error object, a `detail` that is a text or a list, a
+ * code with a message, an HTML page, plain text, or an empty body.
  */
 export function readErrorBody(body: string): ErrorBody {
   const json = parseLenientJson(body.replace(/^\uFEFF/, ""));
@@ -267,10 +265,10 @@ export function readErrorBody(body: string): ErrorBody {
   };
 }
 
-/** Fields with an error message, the most precise first. */
+/** Names of fields that can contain an error message, the most precise first. */
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
-/** Maximum depth, because a server may nest thousands of levels. */
+/** Maximum depth of the search for a message, because a reply might nest thousands of levels. */
 const MAX_LEVELS = 8;
 
 function findMessage(value: unknown, levels = MAX_LEVELS): string {
@@ -281,7 +279,7 @@ function findMessage(value: unknown, levels = MAX_LEVELS): string {
   if (!isJsonObject(value)) return "";
   const message =
     ERROR_FIELDS.map((name) => extractInner(value[name])).find((text) => text.trim() !== "") ?? "";
-  // Path of the invalid field: `["body", "size"]`.
+  // FastAPI's `loc` is the path of the invalid field, for example `["body", "size"]`.
   return Array.isArray(value.loc) ? `${value.loc.join(".")}: ${message}` : message;
 }
 

@@ -11,7 +11,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import type { ImggenError } from "../lib/error-types.ts";
 import { type FailedPoll, ProviderError, type SubmitReply } from "./provider.ts";
 
-/** Converts a failure that was not charged, of a task or of a list of models. */
+/** Converts the error of a task that was not charged, or of a request for the list of models. */
 export function toImggenError(error: ProviderError): ImggenError {
   const { failure, message, details, hint = "Nothing was charged." } = error;
   const facts = { charged: "no", hint, details, cause: error } as const;
@@ -54,7 +54,8 @@ function toSubmitReply(error: ProviderError): SubmitReply {
 }
 
 /**
- * Runs a request. Never throws: after an unexpected error, the outcome is unknown if the request was sent.
+ * Runs a request. Never throws. After an unexpected error, the outcome is `unknown` if the request was sent, otherwise
+ * `not_sent`.
  * @param work calls its parameter immediately before the request can reach the provider
  */
 export async function runRequest<Reply extends SubmitReply | null>(

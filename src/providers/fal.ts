@@ -12,7 +12,7 @@ import { referenceUrls } from "./reference-files.ts";
 import { parseLenientJson } from "./reply-json.ts";
 import { type Form, isJobId, type JobContext, jobIn, modelNamed, serviceProvider } from "./service.ts";
 
-/** fal's queue. The addresses in the reply to a request are used if their host belongs to fal. */
+/** Provider for fal's queue. Addresses in the reply to a submit are used only if their hosts belong to fal. */
 export function falProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const server = new ProviderServer({ ...setup, otherHosts: ".fal.run" }, deps);
   return serviceProvider(setup, server, createForm(server), deps);
@@ -25,7 +25,7 @@ function createForm(server: ProviderServer): Form {
     const response = falAddress(urls.response_url) ?? server.urlBelow(`/${appName(model)}/requests/${id}`);
     const defaults = parseAddresses(response);
     const status = falAddress(urls.status_url) ?? defaults.status;
-    // A cancel address at another host is not used. The job can still complete.
+    // A job with a cancel address at another host cannot be cancelled, because the address is not used.
     const cancel = urls.cancel_url === undefined ? defaults.cancel : (falAddress(urls.cancel_url) ?? "");
     return toJobId({ response, status, cancel });
   };
@@ -53,7 +53,7 @@ function createForm(server: ProviderServer): Form {
   };
 }
 
-/** The part of a model's name with which its request addresses begin, as in fal's official client. */
+/** Returns the first part of a model's name, with which fal's official client begins the addresses of jobs. */
 function appName(model: string): string {
   const parts = model.split("/");
   return parts.slice(0, NAMESPACES.has(parts[0] ?? "") ? 3 : 2).join("/");
@@ -67,7 +67,7 @@ interface Addresses {
   cancel: string;
 }
 
-/** The result's address alone if the other addresses follow from it, otherwise all three. */
+/** Builds a job's id: the result's address, and the status and cancel addresses if they differ from fal's defaults. */
 function toJobId({ response, status, cancel }: Addresses): string {
   const defaults = parseAddresses(response);
   return status === defaults.status && cancel === defaults.cancel
@@ -104,7 +104,10 @@ function failureMessage(status: string, fields: Fields): string {
   return words === null ? status : `${status}: ${words}`;
 }
 
-/** A failed job is `COMPLETED`, and its result is an error with a `detail`: a list with HTTP 500, otherwise any value. */
+/**
+ * Reads the result of a failed job, which also has the status `COMPLETED`. The result is an HTTP error with a `detail`,
+ * which is a list if the HTTP status is 500.
+ */
 function parseFailedResult({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const { words } = readErrorBody(body);
   const { detail } = fieldsOf(parseLenientJson(body));
@@ -117,13 +120,13 @@ function sizeInput(job: Job): Fields {
   const { sizeForm } = options;
   const size = requestedSize(job);
   if (sizeForm !== null) return sizeFields({ ratio: request.ratio, size }, null, sizeForm);
-  // The default size of an edited image is the size of the reference image.
+  // If the user requests no size, no size is sent, so that fal uses the size of the reference image.
   const hasSizeSetting = request.ratio !== undefined || request.quality !== undefined;
   const isDefaultSize = request.ratio === "auto" || (references.length > 0 && !hasSizeSetting);
   return isDefaultSize || size === null ? {} : { image_size: size };
 }
 
-/** Models that edit several images require a list, even for one image. */
+/** Models that end with `/edit` require a list, even for one image. */
 async function referenceFields({ references, options }: Job, context: JobContext): Promise<Fields> {
   if (references.length === 0) return {};
   const urls = referenceUrls(references, context);

@@ -5,25 +5,25 @@ import type { Job } from "./provider.ts";
 /** An image in a reply: its bytes, or a URL that is absolute or relative to the server. */
 export type ReplyImage = { bytes: Buffer } | { url: string };
 
-/** Maximum depth that is searched, because a server may nest thousands of levels. */
+/** Maximum depth of a search, because a reply might nest thousands of levels. */
 const MAX_DEPTH = 8;
 const MAX_URL_LENGTH = 16_384;
 
-/** Fields for one image as base64 or URL. Several of these fields in one object are the same image. */
+/** Fields that contain an image as base64 or as a URL. All these fields of one object contain the same image. */
 const IMAGE_FIELDS: readonly string[] = ["b64_json", "base64", "image_base64", "url"];
 
-/** Fields that never contain a result. An input image must not be saved as the image that was paid for. */
+/** Fields that are not searched, because an input image or a preview must not be saved in place of the paid image. */
 const IGNORED_FIELD =
   /^(?:inputs?|request|params|parameters|arguments|.*prompt|urls|logs?|links?|metrics|timings|headers|web_?hook|errors?|details?|message|(?:input|reference|source|init|mask|control|original|thumb|thumbnail|preview|web_?hook)[_-].*|(?:thumb|thumbnail|preview)s?)$/i;
 /** Fields with addresses of the job, such as `status_url`. */
 const JOB_URL_FIELD = /_ur[il]s?$/i;
 
-/** Finds images at any depth, without duplicates: http(s) and `data:` URLs, and base64 as `data:` URLs. */
+/** Returns the URLs of all images in a result, without duplicates. Base64 is returned as `data:` URLs. */
 export function findImageUrls(result: unknown): string[] {
   return [...new Set(findImages(result, MAX_DEPTH))];
 }
 
-/** Finds the images of a reply without a separate result field. */
+/** Returns the URLs of all images in a reply, for a service whose replies have no separate field for the result. */
 export function findReplyImageUrls(reply: Readonly<Record<string, unknown>>): string[] {
   return findImageUrls(
     Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL_FIELD.test(name))),
@@ -34,7 +34,7 @@ function findImages(value: unknown, depth: number): string[] {
   if (typeof value === "string") return isImage(value) ? [value] : detectBase64Image(value);
   if (depth === 0) return [];
   if (Array.isArray(value)) return value.flatMap((entry) => findImages(entry, depth - 1));
-  // xAI marks a refused image in this way.
+  // In a reply of xAI, `respect_moderation` is false for a refused image.
   if (!isJsonObject(value) || value.respect_moderation === false) return [];
   const fieldImage = IMAGE_FIELDS.flatMap((name) => parseImageField(name, value[name])).slice(0, 1);
   const nestedFields = Object.entries(value).filter(
@@ -44,7 +44,7 @@ function findImages(value: unknown, depth: number): string[] {
   return [...fieldImage, ...nestedFields.flatMap(([, entry]) => findImages(entry, depth - 1))];
 }
 
-/** Whether a text is another form of its object's image, or its name. */
+/** Whether a text needs no search, because its object already has an image, or because the text was already parsed. */
 function isSearchUnnecessary(name: string, fieldImage: readonly string[]): boolean {
   return fieldImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
@@ -52,7 +52,7 @@ function isSearchUnnecessary(name: string, fieldImage: readonly string[]): boole
 function parseImageField(name: string, value: unknown): string[] {
   if (typeof value !== "string" || value.trim() === "") return [];
   if (isImage(value)) return [value];
-  // The type of base64 data is detected later, from its bytes. Other URL schemes are not supported.
+  // Base64 is accepted in all fields except `url`. Its media type is detected later, from the bytes.
   return name !== "url" && /^[A-Za-z0-9+/_-]+=*\s*$/.test(value.slice(0, 100)) ? [toDataUrl(value)] : [];
 }
 
@@ -60,7 +60,7 @@ function isImage(text: string): boolean {
   return /^data:(?!text\/)/i.test(text) || (text.length <= MAX_URL_LENGTH && /^https?:\/\/\S+$/i.test(text));
 }
 
-/** PNG, JPEG, WebP, GIF and AVIF start like this in base64. */
+/** Matches the start of a PNG, JPEG, WebP, GIF or AVIF file in base64. */
 const BASE64_IMAGE = /^(?:iVBORw0KGgo|\/9j\/|UklGR|R0lGOD|AAAA[A-Za-z0-9+/]{2}Z0eXBhdmlm)/;
 
 function detectBase64Image(text: string): string[] {
@@ -71,7 +71,7 @@ function toDataUrl(base64: string): string {
   return `data:application/octet-stream;base64,${base64}`;
 }
 
-/** Removes URLs of the request, which some replies repeat. */
+/** Removes the URLs of the request, because some replies repeat the request. */
 export function removeRequestUrls(urls: readonly string[], reply: unknown, job: RequestParts): string[] {
   const { request, options, references } = job;
   const { input, request: repeatedRequest } = fieldsOf(reply);
@@ -94,7 +94,7 @@ export function decodeImages(values: readonly unknown[]): ReplyImage[] {
     .map((bytes) => ({ bytes }));
 }
 
-/** Decodes base64 or a `data:` URL, because some servers send either in one field. Returns null for other values. */
+/** Decodes base64 or a `data:` URL, because some servers send both in the same field. Null for any other value. */
 export function decodeImage(value: unknown): Buffer | null {
   if (typeof value !== "string") return null;
   const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
@@ -103,12 +103,12 @@ export function decodeImage(value: unknown): Buffer | null {
 
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
-/** Images in the common result fields, for a reply without an image in the expected field. */
+/** Returns the images in common result fields, for a reply without an image in the expected field. */
 export function findOtherImages(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
   return resultImages(findImageUrls(RESULT_FIELDS.map((name) => reply[name])), reply, job);
 }
 
-/** Images at URLs, without images of the request, which some servers repeat. `data:` URLs are decoded. */
+/** Returns the images at URLs, except images of the request, which some servers repeat. `data:` URLs are decoded. */
 export function resultImages(urls: readonly string[], reply: unknown, job: RequestParts): ReplyImage[] {
   const images = removeRequestUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
     isDataUrl(url) ? decodeImages([url]) : [{ url }],

@@ -15,7 +15,7 @@ import {
 } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** Gemini's native API: `POST <base>/models/<model>:generateContent`, whose reply contains the image. */
+/** Provider for Gemini's native API: `POST <base>/models/<model>:generateContent`, whose reply contains the image. */
 export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   return serviceProvider(setup, new ProviderServer(setup, deps), FORM, deps);
 }
@@ -72,7 +72,7 @@ function modelNames(json: unknown): string[] | null {
   return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
 }
 
-/** Reads the resulting images, without the images in the model's thoughts. */
+/** Reads the images in a reply, except the images in parts that are marked as the model's thoughts. */
 function readReply(reply: StoredReply): ReadReply | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -90,10 +90,10 @@ function readReply(reply: StoredReply): ReadReply | null {
   );
 }
 
-/** Reasons by which the service refuses a request. A retry would have the same result. */
+/** Reasons that mean that the service refused the content, so that a retry would be refused too. */
 const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/** The reason for a missing image, as the JSON of an API error, or null. Some gateways use snake case. */
+/** Returns the reason for a missing image as the JSON of an API error, or null. Fields in snake case are from gateways. */
 function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,

@@ -20,31 +20,26 @@ import { parseExactJson, parseLenientJson } from "./reply-json.ts";
 import { parseReportedSeeds } from "./seeds.ts";
 import { isSuccess, writeReply } from "./stored-reply.ts";
 
-/** Fields of a reply. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** State of a job in a reply; `missing` if the service does not have the job, null if the reply has no state. */
+/** State of a job in a reply; `missing` if the service does not have the job, null if the reply contains no state. */
 export type ReadState = PolledState | "missing" | null;
 
-/** States that end a job without an image, in the spelling of any service. An unknown state does not end a job. */
+/** Matches the states of a failed job. An unknown state does not match, because the job might still succeed. */
 const FAILED_STATE =
   /^(?:failed|failure|error(?:ed)?|cancell?ed|aborted|rejected|expired|timed?[ _-]?out|(?:(?:request|content)[ _-])?moderated)$/i;
 
-/** Whether a state ends a job without an image. */
 export function isFailedState(state: unknown): state is string {
   return typeof state === "string" && FAILED_STATE.test(state);
 }
 
-/**
- * Statuses that are not about the job itself: the key, the account, too many polls, an unknown job. Statuses from 501 on
- * come from a server in front of the service.
- */
+/** HTTP statuses about the key, the account, the rate of polls or an unknown job, and not about the job's state. */
 const NOT_ABOUT_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410, 425, 429]);
 
-/** Statuses of the service about the account or the rate of polls. */
+/** HTTP statuses about the account or the rate of polls, which do not mean that the job is missing. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
-/** Functions that read the reply about a finished job. */
+/** Functions that read the result of a finished job in a reply. */
 interface ResultReaders {
   /** URLs of the images. */
   resultIn: (fields: Fields) => string[];
@@ -52,7 +47,7 @@ interface ResultReaders {
   seedsIn?: ((fields: Fields) => unknown) | undefined;
 }
 
-/** One poll of a job. A failed request never ends the job; only a state that the service reports does. */
+/** One poll of a job. The job ends only if the service reports a final state, and never because a request failed. */
 export class JobPoll {
   readonly #server: ProviderServer;
   readonly #how: PollHow;
@@ -66,15 +61,15 @@ export class JobPoll {
   }
 
   /**
-   * Sends a GET to one of the job's addresses. Never throws.
-   * @param read reads the JSON of a success @param readFailure reads a reply whose status may be about the job itself
+   * Sends a GET to one of the job's addresses. Never throws. @param at null for an address of another server
+   * @param read reads the JSON of a successful reply @param readFailure reads an error reply that can contain a state
    */
   async get(
     at: OwnUrl | null,
     read: (fields: Fields, json: unknown) => ReadState,
     readFailure: (reply: HttpReply) => ReadState = () => null,
   ): Promise<PollReply> {
-    if (at === null) return { outcome: "refused", error: this.#elsewhere() };
+    if (at === null) return { outcome: "refused", error: this.#otherServerError() };
     const file = pollFile(this.#how);
     let isKept = false;
     try {
@@ -98,7 +93,7 @@ export class JobPoll {
     }
   }
 
-  /** Result of a poll without an HTTP reply. Never throws. */
+  /** Returns the result of a poll by a package. Never throws. @param toReply the package's result, which is stored */
   async reply(task: PolledState, toReply: unknown): Promise<PollReply> {
     try {
       return {
@@ -110,7 +105,7 @@ export class JobPoll {
     }
   }
 
-  /** Whether a URL must not be in the ledger, because it contains the image itself or the key. */
+  /** Whether a URL must not be in the ledger, because the URL contains the image itself or the key. */
   readonly #isUnrecorded = (url: string): boolean =>
     isDataUrl(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
 
@@ -121,12 +116,13 @@ export class JobPoll {
   ): PollReply {
     const { status } = reply;
     if (isSuccess(reply)) return this.#read(reply, read);
+    // A status above 500 comes from a proxy or gateway and not from the service.
     const isAboutJob = status >= 400 && status <= 500 && !NOT_ABOUT_JOB.has(status);
     const task = isAboutJob ? readFailure(reply) : null;
     return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
-  /** Reads a successful reply. A page, an empty reply and an incomplete reply are not about the job. */
+  /** Reads a successful reply. A web page, an empty reply or an incomplete reply contains no state of the job. */
   #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
     const json = parseLenientJson(body);
     this.#body = body;
@@ -137,11 +133,11 @@ export class JobPoll {
       });
     const task = read(fieldsOf(json), json);
     if (task === "missing") return failedPoll("the service has no such job", { isMissing: true });
-    if (task === null) return failedPoll("its reply says nothing of the job", { isMissing: true });
+    if (task === null) return failedPoll("its reply contains no state of the job", { isMissing: true });
     return { outcome: "state", task };
   }
 
-  /** As `finishedState`. @param fields the reply about the job */
+  /** Returns the state of a finished job. @param usage as the service reports it @param fields the reply */
   finished(usage: unknown, fields: Fields): PolledState {
     const { resultIn, seedsIn } = this.#readers;
     const urls = removeRequestUrls(resultIn(fields), fields, this.#how.job);
@@ -150,7 +146,7 @@ export class JobPoll {
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
-  /** A failed job. @param words the message of the service */
+  /** Returns the state of a failed job. @param words the message of the service */
   failed(words: string): PolledState {
     const { host, mask } = this.#server;
     return failedState(`${host} says: ${mask(words)}.`, words);
@@ -173,21 +169,21 @@ export class JobPoll {
 
   #failed(error: unknown): PollReply {
     const cause = error instanceof ProviderError ? error.cause : error;
-    if (isDiskFull(cause)) return { outcome: "refused", error: this.#noRoom(cause) };
-    if (!(error instanceof ProviderError)) return failedPoll("it was given up");
+    if (isDiskFull(cause)) return { outcome: "refused", error: this.#diskFullError(cause) };
+    if (!(error instanceof ProviderError)) return failedPoll("the poll was aborted");
     const connectionError = error.cause instanceof Error ? error.cause : error;
     return failedPoll(toClause(error.message), { connectionError });
   }
 
-  #noRoom(cause: unknown): NoRoomError {
+  #diskFullError(cause: unknown): NoRoomError {
     const { host } = this.#server;
     const message = `The reply of ${host} cannot be kept in ${this.#how.job.folder}: ${errorText(cause)}.`;
     const hint = "The job is not affected. Free some space, then resume it.";
     return new NoRoomError(message, { charged: "yes", hint, cause });
   }
 
-  #elsewhere(): RejectedRequestError {
-    const message = `The job's address is none of ${this.#server.host}, so the key is not sent there.`;
+  #otherServerError(): RejectedRequestError {
+    const message = `The job's address does not belong to ${this.#server.host}, so the key is not sent there.`;
     return new RejectedRequestError(message, { charged: "unknown" });
   }
 }
@@ -197,34 +193,30 @@ function replyWords({ status, body }: HttpReply, server: ProviderServer): string
   return `HTTP ${status}${serverWords === null ? "" : `: ${serverWords}`}`;
 }
 
-/** Error for a reply about an accepted job that refuses or requires a key; null for any other reply. */
+/** The error for a poll whose reply refuses the key or requires a key; null for any other reply. */
 export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequiredError | null {
   if (reply.status !== 401 && reply.status !== 403) return null;
   const { host, hasKey, keyVariable, address } = server;
   const [message, hint] = hasKey
-    ? [
-        `${host} does not accept the key`,
-        phrase`To save its image, with a key that it accepts: ${action("resume")}`,
-      ]
+    ? [`${host} does not accept the key`, phrase`To save the image with a valid key: ${action("resume")}`]
     : [
-        `${host} needs a key, and none is known for it`,
+        `${host} needs a key, but no key is set`,
         keyVariable === undefined
-          ? phrase`To store one: ${action("run", `login --generator ${shellWord(address)}`)}`
-          : `Set ${keyVariable} to the key that it was submitted with.`,
+          ? phrase`To store a key: ${action("run", `login --generator ${shellWord(address)}`)}`
+          : `Set ${keyVariable} to the key with which the job was submitted.`,
       ];
-  const facts = { charged: "yes", hint: ["The job goes on there.", hint] } as const;
+  const facts = { charged: "yes", hint: ["The job continues there.", hint] } as const;
   return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);
 }
 
-/** New file name for the reply to a poll. */
 function pollFile({ job }: PollHow): string {
   return path.join(job.folder, `.poll-${randomDigits()}`);
 }
 
 /**
- * A polled state with only the URLs that may be in the ledger. If it had others, its reply is stored in the job's folder,
- * unless the caller does not keep it.
- * @param reply the reply; null if it is in the file already
+ * Returns the state for the ledger. If a completed state has no URLs, or a URL that must not be in the ledger, its
+ * URLs are removed. If `keepsReply` is set, the reply is then stored in a file, so that `images` can read the images.
+ * @param reply null if `file` already contains the reply @param isUnrecorded whether a URL must not be in the ledger
  * @throws the disk's error
  */
 export async function withReply(
@@ -243,8 +235,9 @@ export async function withReply(
 }
 
 /**
- * State of a finished job. A job without a readable image may have been charged, unless a code states that it was not.
- * @param urls of its images, including `data:` URLs @param usage as the service reports it @param reply the whole reply
+ * Returns the state of a finished job. A job without a readable image is `completed`, because it might have been
+ * charged, unless the reply reports no charge, a lack of credit, or refused content.
+ * @param urls URLs of the images, including `data:` URLs @param usage as the service reports it @param reply the reply
  */
 export function finishedState(
   server: ProviderServer,
@@ -268,12 +261,12 @@ export function finishedState(
   };
 }
 
-/** @param words the message of the service, which may state that the job is not charged */
+/** @param words the message of the service, which might state that the job is not charged */
 function failedState(why: string, words: string): PolledState {
   return { status: "failed", errorCode: null, why, ...(statesNoCharge(words) && { charged: "no" }) };
 }
 
-/** Returns a field of a reply as a string. */
+/** Returns a field of a reply as a string, or null if the field is missing or empty. */
 export function fieldText(value: unknown): string | null {
   if (typeof value === "string") return value.trim().replace(/\.$/, "") || null;
   return value === undefined || value === null ? null : JSON.stringify(value).slice(0, 500);

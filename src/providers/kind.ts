@@ -7,28 +7,28 @@ import type { GeneratorFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { Provider } from "./provider.ts";
 
-/** Definition of a provider's server. To add one, write an entry in `KINDS` and the file that it opens. */
+/** Definition of a kind of server. A new kind needs an entry in `KINDS`, and a file that `open` imports. */
 export interface ServerKind {
   title: string;
-  /** Default address; null if an address must be given. */
+  /** Default address; null if the user must set an address. */
   url: string | null;
-  /** Path that is added to an address without one. */
+  /** Path that is added to an address without a path. */
   basePath: string;
-  /** Environment variables with the key, first match first. Only the default address receives this key. */
+  /** Names of environment variables for the key at the default address. The first variable that is set is used. */
   keyVariables: readonly string[];
   keyHeaders: KeyHeaders;
   /** Default of `--generator-concurrency`. */
   concurrency: number;
   maxConcurrency: number;
-  /** Whether its images are paid. Default: depends on the address. */
+  /** Whether images are paid. Default: depends on the address. */
   isPaid?: boolean;
   needsModel: boolean;
-  /** Known models of the server at a URL, and the default for requests that name no model; null if not known. */
+  /** Returns the known models of the server at a URL, and the model of requests without a model; null if unknown. */
   modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
-  /** Model to suggest if every request must name one. Default: no suggestion. */
+  /** Model that a message suggests if a required model is missing. Default: no suggestion. */
   firstModel?: string;
   local?: LocalSearch;
-  /** Names of the server's fields for a seed and a negative prompt; absent if it does not support the field. */
+  /** Returns the names of the fields for a seed and a negative prompt. The name of an unsupported field is absent. */
   fieldNamesAt(server: { url: string }): FieldNames;
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
@@ -37,28 +37,28 @@ type KeyHeaders = (key: string) => Readonly<Record<string, string>>;
 
 export const bearerHeaders: KeyHeaders = (key) => ({ authorization: `Bearer ${key}` });
 
-/** These servers support `user:password`. Any other key is for a proxy in front of the server. */
+/** A key such as `user:password` is a basic login. A key without a colon is a bearer token for a proxy. */
 export const basicOrBearerHeaders: KeyHeaders = (key) =>
   key.includes(":") ? { authorization: `Basic ${Buffer.from(key).toString("base64")}` } : bearerHeaders(key);
 
 export interface LocalSearch {
-  /** Default ports, which other software may use as well. */
+  /** Default ports of the server, which other software can use too. */
   ports: readonly number[];
-  /** Path to request, relative to the base. */
+  /** Path of the request that identifies the server, relative to the base URL. */
   path: string;
   isMatch: (json: unknown) => boolean;
 }
 
 export interface ServerSetup {
   url: string;
-  /** Headers with the key; empty without a key. */
+  /** Headers with the key; empty if there is no key. */
   keyHeaders: Readonly<Record<string, string>>;
   options: GeneratorOptions;
 }
 
 export const DEFAULT_FIELD_NAMES: FieldNames = { seed: "seed", negative: "negative_prompt" };
 
-/** Defaults of the user's own server, which works on one image at a time with the model that it has loaded. */
+/** Defaults of a server on the user's machine or network, which makes one image at a time with its loaded model. */
 export const LOCAL_DEFAULTS = {
   url: null,
   basePath: "",
@@ -71,39 +71,42 @@ export const LOCAL_DEFAULTS = {
   fieldNamesAt: () => DEFAULT_FIELD_NAMES,
 } as const satisfies Partial<ServerKind>;
 
-/** Defaults of an internet service, which works on several images at once with the model of each request. */
+/** Defaults of an internet service, which makes several images at a time, and needs a model in each request. */
 export const SERVICE_DEFAULTS = {
   ...LOCAL_DEFAULTS,
   concurrency: 4,
   needsModel: true,
 } as const satisfies Partial<ServerKind>;
 
-/** Settings of a generator for new tasks. The provider and the price of an existing task are fixed in its intent. */
+/** Settings of a generator for new tasks. An existing task uses the provider and the `isPaid` in its intent. */
 export interface GeneratorOptions {
   /** `--generator-model` */
   model: string | null;
-  /** `--generator-side`: longest side in pixels for 1K or no quality; 2K doubles it, 4K quadruples it. Default 1024. */
+  /**
+   * `--generator-side`: longest side in pixels if the quality is 1K or not set. 2K doubles the side, and 4K quadruples
+   * it. Default: 1024.
+   */
   sidePx: number;
   /** `--generator-size`: format of a size in requests; null for the provider's default. */
   sizeForm: SizeForm | null;
   /** `--generator-concurrency`. Default: depends on the provider. */
   concurrency: number;
-  /** `--generator-timeout`. Default 600 000. */
+  /** `--generator-timeout`. Default: 600 000. */
   timeoutMs: number;
-  /** Defaults of requests: `--field`. */
+  /** Defaults of requests from `--field`. */
   defaults: Pick<GeneratorFields, "fields">;
-  /** Defaults of requests in config.json: `seed`, `negative` and `field`. */
+  /** Defaults of requests from `seed`, `negative` and `field` in config.json. */
   savedFields: GeneratorFields;
   fieldNames: FieldNames;
   /** `--workflow`: the user's file, and the name of the option for messages. */
   workflow?: { path: string; label: string } | undefined;
-  /** `--generator-header`, with the values of environment variables filled in. */
+  /** Headers from `--generator-header`, with the values of the environment variables. */
   headers: Readonly<Record<string, string>>;
-  /** Default: depends on the provider and the address. `--generator-paid` and `--generator-free` override it. */
+  /** `--generator-paid` or `--generator-free`. Default: depends on the provider and the address. */
   isPaid: boolean;
   key: string | null;
   keyVariable?: string;
-  /** `name@version` of the package that generates the images, if it is a package. */
+  /** `name@version` of the package that generates the images. Absent: the provider is not a package. */
   package?: string;
 }
 
@@ -111,11 +114,11 @@ export interface ProviderDeps {
   env: Readonly<Record<string, string | undefined>>;
   proxies: Proxies | undefined;
   clock: Clock;
-  /** Folder that caches model descriptions for a day; absent: no cache. */
+  /** Folder in which model descriptions are cached for a day. Absent: no cache. */
   cacheFolder?: string | undefined;
-  /** Folder for private copies of workflows; absent if no task is started. */
+  /** Folder for private copies of workflows. Absent: no task is started. */
   workflows?: string | undefined;
-  /** Environment variables with the keys of installed packages. Default: none. */
+  /** Names of the environment variables for keys of installed packages. Default: no names. */
   packageKeys?: readonly string[];
   /** Called for every HTTP exchange, for `--verbose`. */
   onExchange?: HttpClientOptions["onExchange"];

@@ -7,14 +7,14 @@ import { basicOrBearerHeaders, LOCAL_DEFAULTS, SERVICE_DEFAULTS, type ServerKind
 import { fieldNamesAt, modelsAt } from "./openai/server-forms.ts";
 import type { Provider } from "./provider.ts";
 
-/** Names of placeholders in the user's workflow or command line. */
+/** Names of the placeholders for a seed and a negative prompt in the user's workflow or command line. */
 const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 
-/** Gemini checks the length of prompts itself. */
+/** Prompts have no limit here, because Gemini itself checks their length. */
 const GEMINI_ANY: Columns = { promptLimit: null };
 const GEMINI_SIZES: Columns = { ...GEMINI_ANY, qualities: ["1K", "2K", "4K"] };
 
-/** Gemini's models by name; it may have others. They have no prices, because only the user knows them. */
+/** Known models of Gemini, which can have more. Their prices are missing, because only the user knows the prices. */
 const GEMINI_MATRIX: Matrix = [
   model("gemini-3-pro-image", GEMINI_SIZES),
   model("gemini-3.1-flash-image", GEMINI_SIZES),
@@ -51,7 +51,7 @@ const TABLE = {
   comfyui: {
     ...LOCAL_DEFAULTS,
     title: "ComfyUI",
-    // ComfyUI has no login, but a proxy in front of it may have one.
+    // The key is for a proxy in front of ComfyUI, because ComfyUI has no login.
     keyHeaders: basicOrBearerHeaders,
     local: {
       ports: [8188, 8000],
@@ -87,7 +87,7 @@ const TABLE = {
     keyVariables: ["BFL_API_KEY"],
     firstModel: "flux-2-pro",
     keyHeaders: (key) => ({ "x-key": key }),
-    // The service accepts this number of queued and running jobs, and returns 429 for more.
+    // The service accepts at most 24 queued and running jobs, and replies to another request with 429.
     maxConcurrency: 24,
     fieldNamesAt: () => ({ seed: "seed" }),
     open: async (setup, deps) => (await import("./bfl.ts")).bflProvider(setup, deps),
@@ -106,17 +106,16 @@ const TABLE = {
   },
 } as const satisfies Record<string, ServerKind>;
 
-/** Whether a reply is a list of objects, each with a string in this field. */
+/** Whether a reply is a list of objects that all have a string in the field `name`. */
 function hasList(json: unknown, name: string): boolean {
   return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
 }
 
 export type ServerKindName = keyof typeof TABLE;
 
-/** Every kind of server. */
 export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
 
-/** The variables that hold the services' keys. */
+/** Names of the environment variables for the services' keys. */
 export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
   ({ keyVariables }) => keyVariables,
 );
@@ -125,23 +124,23 @@ export function isServerKind(name: string): name is ServerKindName {
   return Object.hasOwn(KINDS, name);
 }
 
-/** A parsed generator spec. A package has only a name. */
+/** A generator as the user wrote it in `--generator`. A package is not loaded yet. */
 export type ParsedSpec = ServerSpec | CommandSpec | PackageName;
 
-/** A generator's kind and address. */
+/** A generator that `openProvider` accepts, after a package is loaded. */
 export type GeneratorSpec = ServerSpec | CommandSpec | PackageSpec;
 
 export interface ServerSpec {
   kind: ServerKindName;
-  /** The spec in its canonical spelling, without a user name, password or query. It identifies the generator in the ledger. */
+  /** Canonical spelling of `--generator`, without a query. It identifies the generator in the ledger. */
   name: string;
-  /** Base URL with the default path of its kind if the URL has none, without a slash at the end. A query is kept. */
+  /** Base URL with its query, and without a slash at the end. A URL without a path has the default path of its kind. */
   url: string;
 }
 
 interface CommandSpec {
   kind: "command";
-  /** The command line as the user wrote it. */
+  /** `command:` and the command line as the user wrote it. */
   name: string;
   /** The program and its arguments, with placeholders. */
   words: readonly string[];
@@ -151,7 +150,7 @@ export interface PackageName {
   kind: "npm";
   name: string;
   package: string;
-  /** null for the package's default. */
+  /** Address of the server; null for the package's default address. */
   url: string | null;
 }
 
@@ -163,7 +162,7 @@ export interface PackageSpec extends PackageName {
   server: ServerKind;
 }
 
-/** A generator's kind of server; null for a command. */
+/** Returns the kind of a generator's server; null for a command. */
 export function getServerKind(spec: GeneratorSpec): ServerKind | null {
   return spec.kind === "command" ? null : findServerKind(spec);
 }
@@ -172,7 +171,7 @@ function findServerKind(spec: ServerSpec | PackageSpec): ServerKind {
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
 }
 
-/** Loads the code of a generator and creates it, without sending or running anything. Commands without a generator do not load it. */
+/** Creates the provider of a generator. Sends and runs nothing. Imports only the code of this provider. */
 export async function openProvider(
   spec: GeneratorSpec,
   options: GeneratorOptions,
@@ -188,15 +187,18 @@ export async function openProvider(
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
 
-/** Whether images are paid by default: true except for commands and servers in private networks. */
+/**
+ * Whether images are paid by default: as the kind of server defines, otherwise true for servers outside private
+ * networks. Commands are free.
+ */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   if (spec.kind === "command") return false;
   return getServerKind(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
 }
 
 /**
- * Kind of a server at the default address of its kind, where a key is required and the kind's variables apply. Null for any
- * other address.
+ * Returns the kind of a generator's server if the server is at the kind's default address, otherwise null. Only at this
+ * address, a key is required, and the kind's environment variables are used for the key.
  */
 export function kindAtDefaultUrl(spec: GeneratorSpec): ServerKind | null {
   const kind = getServerKind(spec);
@@ -205,28 +207,28 @@ export function kindAtDefaultUrl(spec: GeneratorSpec): ServerKind | null {
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
 }
 
-/** The names of a generator's fields for a seed and a negative prompt. */
+/** Returns the names of a generator's fields for a seed and a negative prompt. */
 export function getFieldNames(spec: GeneratorSpec): FieldNames {
   return spec.kind === "command" ? PLACEHOLDER_NAMES : (getServerKind(spec)?.fieldNamesAt(spec) ?? {});
 }
 
-/** Number of concurrent requests: `usual` is the default, `max` the maximum that the user can set. */
+/** Returns the number of concurrent requests: `usual` is the default, `max` the maximum that the user can set. */
 export function getConcurrency(spec: GeneratorSpec): { usual: number; max: number } {
   const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL_DEFAULTS;
   return { usual, max };
 }
 
-/** Whether every request to a generator must name a model. */
+/** Whether every request to a generator must contain a model. */
 export function needsModel(spec: GeneratorSpec): boolean {
   return getServerKind(spec)?.needsModel ?? false;
 }
 
-/** The models that a generator is known to have; it may have others. */
+/** Returns the known models of a generator, which can have more. */
 export function knownModels(spec: ParsedSpec): Matrix {
   return kindModels(spec)?.matrix ?? [];
 }
 
-/** Model of requests without a model; null if it is unknown. */
+/** Returns the model that a generator uses for a request without a model; null if the model is unknown. */
 export function getDefaultModel(spec: ParsedSpec): string | null {
   return kindModels(spec)?.default ?? null;
 }

@@ -13,9 +13,9 @@ import { parseReportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** A server with the API of AUTOMATIC1111: `POST <base>/sdapi/v1/txt2img`, or `/img2img` with reference images. */
+/** Provider with the API of AUTOMATIC1111: `POST <base>/sdapi/v1/txt2img`, or `img2img` for a reference image. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
-  // The user may have copied the URL from the server's API documentation.
+  // The path of the API is removed, because users copy URLs from the server's API documentation.
   const base = new URL(setup.url);
   base.pathname = base.pathname.replace(/\/sdapi\/v1$/, "");
   const baseSetup = { ...setup, url: base.href };
@@ -32,7 +32,7 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
 const OPTIONS_TIMEOUT_MS = 5_000;
 const MAX_NAME_LENGTH = 500;
 
-/** The model that the server has loaded, or null if it does not report one. Never throws. */
+/** Returns the loaded model, or null if the server does not report a model. Never throws. */
 async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSignal): Promise<string | null> {
   const reply = await server.get("/sdapi/v1/options", signal, OPTIONS_TIMEOUT_MS).catch(() => null);
   const { sd_model_checkpoint: name } = fieldsOf(jsonOrNull(reply?.body ?? ""));
@@ -40,7 +40,7 @@ async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSig
   return isValid && name.length <= MAX_NAME_LENGTH ? name : null;
 }
 
-/** Omits the model if the server has loaded it, because not every server accepts a model by its listed name. */
+/** Omits a model that is already loaded, because some servers do not accept the model names that they list. */
 async function omitLoadedModel(
   job: Job,
   server: Pick<ProviderServer, "get">,
@@ -82,16 +82,16 @@ function readReply(reply: StoredReply, job: Job): ReadReply | null {
   return imagesOrNone(replyImages, null, reply.body.toString("utf8"), reportedSeed ?? undefined);
 }
 
-/** Some sdapi servers refuse several reference images, and some ignore all but the first. */
+/** Allows only one reference image, because some servers refuse several, and others use only the first. */
 function findProblem({ references: { length } }: Pick<Job, "references">): string | null {
   return length > 1 ? `An sdapi server supports one reference image, not ${length}.` : null;
 }
 
-/** Sends only the user's settings: the server's defaults apply to the rest. @throws ProviderError */
+/** Builds a request that omits unset options, so that the server's defaults apply to them. @throws ProviderError */
 async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceRequest> {
   const { model, fields } = job.options;
   const { prompt } = job.request;
-  // The model stays loaded after the request: loading another one can take longer than an image.
+  // The model stays loaded after the request, because loading a model can take longer than making an image.
   const modelFields = {
     override_settings: { sd_model_checkpoint: model },
     override_settings_restore_afterwards: false,
@@ -105,7 +105,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
 
 const POLL_INTERVAL_MS = 1_000;
 
-/** A preview frame in base64 can be as large as the image. */
+/** Maximum size of a reply about the progress. It is large because a preview frame can be as large as the image. */
 const MAX_PROGRESS_BYTES = 8 * 1024 * 1024;
 
 async function runWithProgress<Result>(
@@ -125,7 +125,7 @@ async function runWithProgress<Result>(
   }
 }
 
-/** Polls the server's progress until the signal aborts, or until a reply has no progress. Never throws. */
+/** Polls the server's progress until the signal aborts, or until a reply contains no progress. Never throws. */
 async function followProgress(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
@@ -139,14 +139,14 @@ async function followProgress(
       const path = `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
       const reply = await server.get(path, signal, undefined, MAX_PROGRESS_BYTES);
       if (reply.cut !== null && hasPreviews) {
-        // The preview frame is too large, so only the progress is requested.
+        // The preview frame is too large, so further polls do not request preview frames.
         hasPreviews = false;
         continue;
       }
       const { status, body } = reply;
       const { progress, current_image: image } = fieldsOf(jsonOrNull(body));
       if (status !== 200 || typeof progress !== "number") return;
-      // The progress is 0 before the work begins, and while a model is loading.
+      // A progress of 0 is not reported, because it can also mean that the server is loading a model.
       if (progress <= 0 || progress > 1) continue;
       onProgress(progress);
       const preview = hasPreviews && image !== lastPreview ? decodeImage(image) : null;
@@ -154,6 +154,6 @@ async function followProgress(
       lastPreview = image;
     }
   } catch {
-    // Progress is optional: an error must not affect the image.
+    // An error is ignored, because the image does not depend on the progress.
   }
 }

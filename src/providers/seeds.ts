@@ -4,7 +4,7 @@ import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
 
-/** The seed in a job's fields; null for other values, such as -1 for a random seed. */
+/** Returns the seed in a job's fields; null if the field is absent or not a seed, such as -1 for a random seed. */
 export function requestedSeed(
   { options: { fields } }: Pick<Job, "options">,
   field = "seed",
@@ -12,7 +12,10 @@ export function requestedSeed(
   return Object.hasOwn(fields, field) ? parseSeed(fields[field]) : null;
 }
 
-/** Returns the same seed after a crash. A task's seeds are consecutive, so that one number reproduces all images. */
+/**
+ * Returns the seed for a request if the user set no seed. The seed is derived from the task's id, so that it
+ * is the same after a crash. The seeds of a task are consecutive, so that its first seed reproduces all images.
+ */
 export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): WholeNumber {
   return nextSeed(hashToNumber(`${taskId}:0`), index) ?? 0;
 }
@@ -29,20 +32,20 @@ export function parseReportedSeeds(json: unknown): Seeds | null {
 }
 
 const MAX_TEXT_BYTES = 256 * 1024;
-/** The prompt precedes this line, and may contain a similar one. */
+/** Matches the settings. The last match is used, because the prompt before the settings can contain a similar line. */
 const PNG_SETTINGS_LINE = /^Steps: .*$/gm;
 
-/** The seed in a PNG's text `parameters`, as AUTOMATIC1111 and stable-diffusion.cpp write it; null if it has none. */
+/** Returns the seed in a PNG's text `parameters`, which AUTOMATIC1111 and stable-diffusion.cpp write, or null. */
 export function readPngSeed(bytes: Buffer): WholeNumber | null {
   const settings = pngText(bytes, "parameters", MAX_TEXT_BYTES)?.match(PNG_SETTINGS_LINE)?.at(-1) ?? "";
   return parseSeed(/(?:^|, )Seed: (\d{1,20})(?:,|$)/.exec(settings)?.[1]);
 }
 
-/** A line of a model's log about its seed: `Using seed: 7`, `Random seed set to: 7`. */
+/** Matches a line about the seed in a model's log: `Using seed: 7`, `Random seed set to: 7`. */
 const SEED_LOG_LINE =
   /^\W*(?:(?:using|chosen|picked|random|global|the)\s+){0,3}seed(?:\s+(?:is|set to|used))?\s*[:=]?\s*(\d{1,20})\W*$/gim;
 
-/** The seed in a model's log; null if the log contains no seed, or several. */
+/** Returns the seed in a model's log; null if the log contains no seed or several seeds. */
 export function readLogSeed(log: unknown): WholeNumber | null {
   if (typeof log !== "string") return null;
   const loggedSeeds = new Set([...log.matchAll(SEED_LOG_LINE)].map(([, digits]) => parseSeed(digits)));

@@ -14,8 +14,8 @@ import {
 } from "./kinds.ts";
 
 /**
- * Parses `--generator`. The returned `name` is recorded and shown, so it omits the address's query, which may
- * contain a secret.
+ * Parses `--generator`. The returned `name` omits the query of the address, because the name is recorded and shown,
+ * and a query can contain a secret.
  * @param label name of the option, for messages @throws UsageError
  */
 export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
@@ -48,7 +48,7 @@ function syntaxAdvice(text: string): Wording {
   return /^[a-z0-9.-]+:\d+(\/|$)/i.test(text) && URL.canParse(url) ? `Did you mean ${url}?` : SYNTAX_HINT;
 }
 
-/** `@scope/name`, with an optional address in place of the package's default. */
+/** Matches a package, such as `@scope/name`, with an optional address that replaces the package's default address. */
 const PACKAGE_PATTERN = /^((?:@[a-z0-9-][\w.-]*\/)?[a-z0-9-][\w.-]*)(?::(https?:.*))?$/is;
 
 function packageSpec(text: string, rest: string, label: string): ParsedSpec {
@@ -86,7 +86,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   return { kind, name: base === defaultUrl ? kind : `${kind}:${base}`, url: `${base}${search}` };
 }
 
-/** A generator with the query of its address, which only the settings store. */
+/** Returns the text of a generator for the settings. Unlike `name`, it contains the query of the address. */
 export function storedSpec(spec: ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null || removeQuery(spec.url) === spec.url) return spec.name;
   return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
@@ -101,13 +101,16 @@ const LOOPBACK_HOSTS: ReadonlyMap<string, string> = new Map([
   ["[::]", "[::1]"],
 ]);
 
-/** Replaces a wildcard address: Windows cannot connect to it, and a key may only be sent to a loopback address. */
+/**
+ * Replaces a wildcard address such as 0.0.0.0 by a loopback address, because Windows cannot connect to a wildcard
+ * address, and `canCarryKey` allows keys over http only at loopback addresses.
+ */
 function replaceWildcardHost(url: URL): URL {
   url.hostname = LOOPBACK_HOSTS.get(url.hostname) ?? url.hostname;
   return url;
 }
 
-/** Key of the queue in which requests to one server take turns, however its address is written. */
+/** Returns the key of a generator's queue. All spellings of a server's address have the same key. */
 export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null) return spec.name;
   const { protocol, hostname, port } = new URL(spec.url);
@@ -115,7 +118,7 @@ export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   return `${host}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
-/** Whether a key may be sent to a URL: never over an unencrypted network. */
+/** Whether a key can be sent to a URL safely: over https, or over http within this machine. */
 export function canCarryKey({ url }: { url: string }): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "https:" || isLoopbackHost(hostname);

@@ -110,8 +110,8 @@ describe.each([REPLICATE, FAL, BFL])("$kind", (form) => {
   it("says of a refused poll that no key is known, where none was sent", async () => {
     expect(await polled(form, form.error(401, "no key"), { key: null })).toMatchObject({
       error: {
-        message: expect.stringContaining("needs a key, and none is known for it"),
-        hint: expect.stringContaining("To store one: imggen login --generator http://127.0.0.1:"),
+        message: expect.stringContaining("needs a key, but no key is set"),
+        hint: expect.stringContaining("To store a key: imggen login --generator http://127.0.0.1:"),
       },
     });
   });
@@ -305,7 +305,7 @@ describe.each([REPLICATE, FAL])("$kind", (form) => {
     const { cancel, accepted } = await serviceWorld(form, refusing, { key: null });
     await expect(cancel(await accepted())).rejects.toMatchObject({
       type: "auth_required",
-      message: expect.stringContaining("needs a key, and none is known for it"),
+      message: expect.stringContaining("needs a key, but no key is set"),
     });
   });
 });
