@@ -1,4 +1,5 @@
 import { isoTime } from "../../lib/clock.ts";
+import { isPresent } from "../../lib/durable.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
@@ -137,7 +138,7 @@ function imageSources(task: Task, includesExtra: boolean, { connection, ledger }
   const extraImages: ImageSource[] = [];
   const sources = task.requests.map((each, request): ImageSource => {
     const completion = getAnswer(each, "completed");
-    if (completion === null || each.attempt === null) return { kind: "none" };
+    if (completion === null || each.attempt === null) return { kind: "none", file: null };
     const { attempt } = each;
     const job = createJob(task, request, attempt.name, ledger.work);
     const sentSeed = provider.getSeed?.(job) ?? null;
@@ -149,12 +150,23 @@ function imageSources(task: Task, includesExtra: boolean, { connection, ledger }
     }));
     extraImages.push(...others);
     if (first !== undefined) return first;
-    // The stored replies of an ended task were deleted, so a saved image has no source.
-    const isSaved = task.files[request] && !ledger.work.hasReply(task.id, request, attempt.name);
-    if (isSaved) return { kind: "none" };
+    // The stored replies of an ended task were deleted, so its saved files are its only images.
+    const file = task.files[request] ?? null;
+    const hasReply =
+      ledger.work.hasReply(task.id, request, attempt.name) || job.fallbackFiles?.some(mayBePresent);
+    if (file !== null && !hasReply) return { kind: "none", file };
     return { kind: "here", request, read: () => readStoredImages(job, provider, getSeed) };
   });
   return includesExtra ? [...sources, ...extraImages] : sources;
+}
+
+/** Returns true on a disk error too, because reading the file reports the error. */
+function mayBePresent(file: string): boolean {
+  try {
+    return isPresent(file);
+  } catch {
+    return true;
+  }
 }
 
 export async function readStoredImages(

@@ -1,5 +1,6 @@
 import type { WholeNumber } from "../../lib/exact-integer.ts";
 import type { MadeImage } from "../../providers/provider.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 
 export interface SeededImage {
   image: MadeImage;
@@ -24,8 +25,8 @@ export type ImageSource =
   | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
   /** One image of a stored reply. */
   | ({ kind: "made" } & SeededImage)
-  /** A request that has no image. */
-  | { kind: "none" };
+  /** A request without a stored reply. `file` is the file that was saved from the reply, or null if it has no image. */
+  | { kind: "none"; file: SavedFile | null };
 
 /** A source of one existing image. */
 export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;

@@ -43,9 +43,11 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
     result.files[at] = null;
     try {
       const image = source.kind === "here" ? await openReply(source, sources, spec, result) : source;
-      if (image.kind === "none") continue;
-      const existing = await findSaved(image, at, spec, deps);
-      result.files[at] = existing ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
+      if (image.kind === "none") result.files[at] = image.file;
+      else {
+        const existing = await findSaved(image, at, spec, deps);
+        result.files[at] = existing ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
+      }
     } catch (error) {
       if (error instanceof BadImageError && source.kind === "here")
         result.bad.push({ request: source.request, why: error.message });

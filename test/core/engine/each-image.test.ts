@@ -1,4 +1,5 @@
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, rename, rm } from "node:fs/promises";
+import path from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { InsufficientCreditsError, ServiceError } from "../../../src/api/api-errors.ts";
 import { BudgetExceededError } from "../../../src/core/errors.ts";
@@ -100,6 +101,35 @@ describe("the first image of two is saved when it is ready", () => {
     isPaidFor = true;
     expect(await resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
     expect(provider.jobs.map(({ index }) => index)).toEqual([0, 1, 1]);
+    expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+  });
+
+  it("and it stays a file of the task, though its reply is gone when the second is saved", async () => {
+    let isPaidFor = false;
+    const answer: Answer = (job) => (job.index === 0 || isPaidFor ? drawn(job) : refused(NO_CREDITS));
+    const { generate, resume, provider } = await workWorld({ answer, images: 2 });
+    const report = await generate();
+    await rm(provider.jobs[0]?.folder ?? "", { recursive: true });
+    isPaidFor = true;
+    const resumed = await resume(report.ledgerId ?? "");
+    expect(resumed).toMatchObject({ state: "saved", error: null });
+    expect(resumed.files).toEqual([report.files[0], expect.objectContaining({ bytes: expect.anything() })]);
+  });
+
+  it("and saved anew, if its file is missing, from a reply that only a fallback file has", async () => {
+    let isPaidFor = false;
+    const answer: Answer = (job) => (job.index === 0 || isPaidFor ? drawn(job) : refused(NO_CREDITS));
+    const { generate, resume, provider, output } = await workWorld({ answer, images: 2 });
+    const report = await generate();
+    const [job] = provider.jobs;
+    const fallback = job?.fallbackFiles?.[0] ?? "";
+    await rename(path.join(job?.folder ?? "", "image.png"), fallback);
+    await rm(path.join(output, "a-fox.png"));
+    const images = provider.images;
+    provider.images = async (job) =>
+      job.index === 0 ? [{ kind: "bytes", bytes: await readFile(fallback) }] : ((await images?.(job)) ?? []);
+    isPaidFor = true;
+    expect(await resume(report.ledgerId ?? "")).toMatchObject({ state: "saved", error: null });
     expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
   });
 
