@@ -123,7 +123,7 @@ function prepareCall(tools: readonly Tool[], name: string, args: unknown): Retur
   if (tool === undefined)
     throw new ProtocolError(
       ProtocolErrorCode.InvalidParams,
-      `There is no tool ${JSON.stringify(name)}. There are: ${tools.map((each) => each.name).join(", ")}`,
+      `There is no tool ${JSON.stringify(name)}. Tools: ${tools.map((each) => each.name).join(", ")}`,
     );
   try {
     return tool.prepare(args);

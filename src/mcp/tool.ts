@@ -188,7 +188,7 @@ export function requestArguments(settings: ToolFacts) {
     maxImages: { ...REQUEST.maxImages, isAdvisory: false },
     fields: noFlag("texts", {
       agents:
-        "Further fields of the user's own generator, each as name=value such as steps=20. An object or a list is given in JSON.",
+        "Further fields of the user's own generator, each as name=value, such as steps=20. Write an object or a list as JSON.",
     }),
   } satisfies Options;
 }

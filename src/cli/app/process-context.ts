@@ -37,18 +37,18 @@ async function awaitSecondCtrlC(context: Context): Promise<void> {
  * streams, which takes longer than parsing the command line.
  */
 function processContext(): Context {
-  const opened: { stdout?: OutputStream; stderr?: OutputStream } = {};
+  const streams: { stdout?: OutputStream; stderr?: OutputStream } = {};
   const context: Context = {
     get stdin() {
       return process.stdin;
     },
     get stdout() {
-      opened.stdout ??= fdStream(1) ?? ignoreErrors(process.stdout);
-      return opened.stdout;
+      streams.stdout ??= fdStream(1) ?? ignoreErrors(process.stdout);
+      return streams.stdout;
     },
     get stderr() {
-      opened.stderr ??= fdStream(2) ?? ignoreErrors(process.stderr);
-      return opened.stderr;
+      streams.stderr ??= fdStream(2) ?? ignoreErrors(process.stderr);
+      return streams.stderr;
     },
     ...thisProcess(),
     nodeVersion: process.versions.node,

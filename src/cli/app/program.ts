@@ -57,7 +57,7 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       onText(FIRST_STEPS);
     });
-  // Separates `--generator` from the other generator options, because only `--generator` is in all command help.
+  // Gives `--generator` the heading of the global options, because a command's help without `--all` lists only these.
   const { generator, ...generatorDetails } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, generatorDetails, GENERATOR_OPTIONS);
@@ -65,9 +65,9 @@ export async function buildProgram(
   if (!inFull && commandName !== undefined && !isCommand(commandName) && !BUILT_IN.includes(commandName)) {
     throw (await import("./usage-error.ts")).unknownCommand(commandName, argv);
   }
-  const isAlone = !inFull && commandName !== undefined && isCommand(commandName);
+  const isOnlyCommand = !inFull && commandName !== undefined && isCommand(commandName);
   for (const [name, entry] of Object.entries(COMMANDS)) {
-    if (isAlone && name !== commandName) continue;
+    if (isOnlyCommand && name !== commandName) continue;
     const command = program.command(name).helpGroup(`${entry.group}:`);
     describeBriefly(command, entry.summary);
     if (inFull || name === commandName) (await entry.load()).register(command, runWith);

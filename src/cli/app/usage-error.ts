@@ -57,8 +57,8 @@ const OPTION_SYNONYMS: Readonly<Record<string, string>> = {
 };
 
 function optionHint(name: string): string | undefined {
-  const dashed = name.replaceAll("_", "-");
-  const canonicalName = OPTION_SYNONYMS[dashed] ?? dashed;
+  const dashedName = name.replaceAll("_", "-");
+  const canonicalName = OPTION_SYNONYMS[dashedName] ?? dashedName;
   return Object.hasOwn(OPTION_HINTS, canonicalName) ? OPTION_HINTS[canonicalName] : undefined;
 }
 

@@ -21,7 +21,7 @@ import type { Session } from "../session/session.ts";
 const MORE = [
   "Waiting tasks are not sent, so they cost nothing. Running tasks of a free generator are aborted.",
   "If another imggen process runs a task, cancel asks that process to end it, and waits 10 s.",
-  "If a generator supports cancellation, it is asked to stop accepted tasks. Only the generator knows whether they are charged.",
+  "If a generator supports cancellation, it is asked to stop accepted tasks. Only the generator decides whether they are charged.",
   "Paid requests in flight are cancelled only with --wait. Tasks of the hosted service cannot be cancelled.",
 ];
 

@@ -56,22 +56,22 @@ function otherServiceError(
   { at, kind, configured, isFree, isKnown }: OtherService,
   session: Session,
 ): UsageError {
-  const submitHere =
+  const configuredServiceHint =
     configured === undefined
       ? ""
       : `To submit it to ${configured}${isFree ? "" : ", which may charge for it"}: ${session.commandLine("--yes")}`;
   const configuredText = `${configured ?? "no service"} is configured`;
   if (kind === "sandbox") {
     return new UsageError(`This request was submitted to the sandbox, but ${configuredText}.`, {
-      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${submitHere}`.trimEnd(),
+      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${configuredServiceHint}`.trimEnd(),
     });
   }
   // The key is never sent to the address in a sidecar, because anyone could have written the sidecar.
-  const submitThere =
+  const originalServiceHint =
     kind === "generator"
       ? `To submit it there again, add --generator ${shellWord(at)}\n`
       : `To submit it there again, set IMGGEN_BASE_URL=${at} and its key.\n`;
   return new UsageError(`This request was submitted to ${at}, but ${configuredText}.`, {
-    hint: isKnown ? (submitThere + submitHere).trimEnd() : submitHere,
+    hint: isKnown ? (originalServiceHint + configuredServiceHint).trimEnd() : configuredServiceHint,
   });
 }

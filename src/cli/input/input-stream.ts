@@ -66,7 +66,7 @@ export async function readSecret(question: string, context: Context): Promise<st
 /**
  * Asks a yes-or-no question on the terminal.
  * @param isYesDefault whether Enter means yes
- * @returns true only for `y`, `yes`, or an Enter that means yes @throws as `readLine`
+ * @returns true only for `y` and `yes`, and for Enter if it means yes @throws as `readLine`
  */
 export async function confirm(
   question: string,

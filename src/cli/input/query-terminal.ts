@@ -22,12 +22,12 @@ export function ask(
   isHidden: boolean,
 ): Promise<string> {
   const nullOutput = new Writable({ write: (_chunk, _encoding, done) => done() });
-  const folded = foldQuestion(question, output);
-  const lastLine = folded.lastIndexOf("\n") + 1;
+  const foldedQuestion = foldQuestion(question, output);
+  const lastLine = foldedQuestion.lastIndexOf("\n") + 1;
   const lines = createInterface({ input, output: isHidden ? nullOutput : output, terminal: true });
   // The question is written after the line editor has disabled the terminal's echo. Only the last line of the question
   // is the editor's prompt, because the editor rewrites its prompt while the user types.
-  output.write(isHidden ? folded : folded.slice(0, lastLine));
+  output.write(isHidden ? foldedQuestion : foldedQuestion.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";
     lines.on("line", (line) => {
@@ -44,7 +44,7 @@ export function ask(
       resolve(answer);
     });
     if (isHidden) return;
-    lines.setPrompt(folded.slice(lastLine));
+    lines.setPrompt(foldedQuestion.slice(lastLine));
     lines.prompt();
   });
 }
@@ -67,10 +67,10 @@ export interface Query {
  */
 export function queryTerminal(question: string, { input, output, onInterrupt }: Terminal): Query {
   if (!input.isTTY || !output.isTTY) return { answer: Promise.resolve(""), end: Promise.resolve() };
-  let received = "";
+  let receivedText = "";
   const [answer, end] = [deferred<string>(), deferred<void>()];
   const finish = () => {
-    answer.resolve(isCompleteAnswer(received) ? received : "");
+    answer.resolve(isCompleteAnswer(receivedText) ? receivedText : "");
     for (const timer of timers) clearTimeout(timer);
     input.off("data", onData);
     input.pause();
@@ -79,8 +79,8 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
   };
   const onData = (bytes: Buffer) => {
     const text = bytes.toString("latin1");
-    received += text;
-    if (isCompleteAnswer(received)) finish();
+    receivedText += text;
+    if (isCompleteAnswer(receivedText)) finish();
     if (!text.includes(CTRL_C)) return;
     answer.resolve("");
     onInterrupt();

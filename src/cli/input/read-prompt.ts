@@ -56,10 +56,10 @@ export async function editedPrompt(text: string, session: Session): Promise<stri
   if (!isInteractive(session))
     throw new UsageError("--edit needs a terminal, and cannot be used with --json.");
   const { edit, signal } = session.context;
-  const edited = (await edit(text)).replace(/\s+$/, "");
+  const editedText = (await edit(text)).replace(/\s+$/, "");
   signal.throwIfAborted();
-  if (edited === "") throw noPromptError();
-  return edited;
+  if (editedText === "") throw noPromptError();
+  return editedText;
 }
 
 function noPromptError(): UsageError {

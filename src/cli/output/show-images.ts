@@ -113,14 +113,14 @@ function open(file: string, env: Environment): Promise<string | null> {
     const child = spawn(opener, [file], { env, stdio: "ignore", detached: true });
     child.unref();
     const timer = setTimeout(() => resolve(null), OPENER_WAIT_MS);
-    const end = (problem: string | null) => {
+    const finish = (problem: string | null) => {
       clearTimeout(timer);
       resolve(problem);
     };
-    child.on("error", ({ message }) => end(`${opener} cannot be started (${message})`));
+    child.on("error", ({ message }) => finish(`${opener} cannot be started (${message})`));
     // Ignores the exit code on Windows, because Explorer always exits with code 1.
     child.on("exit", (code) =>
-      end(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
+      finish(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
     );
   });
 }

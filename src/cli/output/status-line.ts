@@ -61,7 +61,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   /** Lines before the last change of the text. They are needed, because a resize can be reported late. */
   let previousLines: string[] = [];
   let drawnColumns = columns();
-  const painted = (mark: (line: string) => string) => {
+  const paintLines = (mark: (line: string) => string) => {
     const indent = " ".repeat(SPINNER_COLUMNS);
     return drawnLines.map((line, at) => (at === 0 ? "" : indent) + mark(paint(line, at))).join("\n");
   };
@@ -71,15 +71,15 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     const lines = typeof text === "string" ? [text] : text(room);
     previousLines = drawnLines;
     drawnLines = lines.map((line) => cutTo(escapeControls(line), room));
-    spinner.text = painted(unwrapped);
+    spinner.text = paintLines(unwrapped);
   };
   const start = () => {
     if (isStopped || isInBackground || spinner.isSpinning) return;
     previousLines = drawnLines;
     // The first frame is allowed to wrap, so that the spinner counts the rows that the frame occupies.
-    spinner.text = painted((line) => line);
+    spinner.text = paintLines((line) => line);
     spinner.start();
-    spinner.text = painted(unwrapped);
+    spinner.text = paintLines(unwrapped);
   };
   // After a resize, the lines occupy another number of rows, but the spinner clears the old number. If the exact number
   // is uncertain, the smaller number is cleared, so that no row of other output is lost.

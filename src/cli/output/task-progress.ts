@@ -28,8 +28,8 @@ export async function createProgress(
   const { console, context } = session;
   const line = await createStatusLine(session, options);
   // The preview is loaded only if needed, because it queries the terminal.
-  const loaded = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
-  const preview = await loaded?.createLivePreview(session);
+  const previewModule = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
+  const preview = await previewModule?.createLivePreview(session);
   const notes = console.events ? eventLines(console) : view.notes(console, line.isLive);
   const run = newRun();
   const clock = () => context.clock.monotonicMs();

@@ -24,12 +24,14 @@ export async function showTable(
   // Writes the rows in chunks, because a history can have 100,000 rows.
   for (let from = 0; from < all.length; from += LINES_PER_CHUNK) {
     const lines = all.slice(from, from + LINES_PER_CHUNK).map(fitRow);
-    const styled = ({ column, text, padding }: FittedCell, at: number) => {
+    const styleCell = ({ column, text, padding }: FittedCell, at: number) => {
       const name = from + at === 0 ? "heading" : cellStyle(text, column);
       return (name === null ? text : style(name, text)) + padding;
     };
     const plain = lines.map((cells) => joinCells(cells.map(({ text, padding }) => text + padding)));
-    await console.result(plain, (_line, at) => joinCells((lines[at] ?? []).map((cell) => styled(cell, at))));
+    await console.result(plain, (_line, at) =>
+      joinCells((lines[at] ?? []).map((cell) => styleCell(cell, at))),
+    );
   }
   if (omitted.length === 0) return omitted;
   await console.note(`Columns that do not fit: ${omitted.map(({ heading }) => heading).join(", ")}.`);

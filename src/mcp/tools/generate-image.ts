@@ -22,11 +22,11 @@ import { PREVIEW_OPTIONS, withPreviews } from "../tool-answer.ts";
 const OPTIONS = {
   output: noFlag("text", {
     agents:
-      "A path below the user's output folder: a file; or a folder, which exists or ends in /. A file that exists is never replaced.",
+      "Path of a file or folder below the user's output folder. The path of a new folder must end in /. An existing file is never replaced.",
   }),
   reuse: noFlag("flag", {
     agents:
-      "Return the earlier task of an identical request, which is not charged again: its images are left where they are, or copied if output is a file. false submits it again, at a new charge.",
+      "Return the earlier task of an identical request, without another charge. Its images are not moved, but copied if output is a file. false submits the request again, at a new charge.",
     default: true,
   }),
   allowUndocumentedCost: noFlag("flag", {

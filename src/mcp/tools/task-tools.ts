@@ -21,7 +21,7 @@ export const getTask = tool({
   name: "get_task",
   title: "Get a task",
   description:
-    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. What was sent is not charged again; its requests that still wait are sent, and count against the cap. With waitSeconds 0 it polls once, and sends and saves nothing.",
+    "Waits for a task by its id, saves its image if it is not saved yet, and returns its path. Requests that were sent are not charged again. Requests that still wait are sent, and count against the cap. With waitSeconds 0, polls once, and sends and saves nothing.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   options: {
     taskId: noFlag("text", { agents: "The id of a task, or 6 or more of its first characters." }),
@@ -65,7 +65,7 @@ export const resumeTasks = tool({
   name: "resume_tasks",
   title: "Resume tasks",
   description:
-    "Finishes every task that is not saved, from this session or before it, and saves their images. What was sent is not charged again; requests that still wait are sent, and count against the cap.",
+    "Finishes every task that is not saved, from this session or before it, and saves their images. Requests that were sent are not charged again. Requests that still wait are sent, and count against the cap.",
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
   options: WAIT_OPTIONS,
   presentNames: ["waitSeconds"],
@@ -123,7 +123,7 @@ async function resumeWithin(waitSeconds: number, call: Call, { client, clock }: 
 /** Reports a task as running, not as failed, if the end of the wait has interrupted the task. */
 function answerAtTimeUp(task: TaskResult): Answer {
   if (task.ok || task.error.type !== "interrupted") return taskAnswer(task);
-  return runningAnswer(task, `Task ${task.taskId} is still to be saved.`);
+  return runningAnswer(task, `Task ${task.taskId} is not saved yet.`);
 }
 
 function getJobResult(job: Job, waitSeconds: number, call: Call, toolbox: Toolbox): Promise<Answer> {

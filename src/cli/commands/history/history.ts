@@ -155,8 +155,9 @@ async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session:
 
 /** @param location phrase such as `in the sandbox`; null if the list has the tasks of all services but the sandbox */
 function emptyListText({ search, status, model, since }: HistoryQuery, location: string | null): string {
-  const isOnlyOpen = status === "unfinished" && !isFiltered({ search, model, since });
-  if (isOnlyOpen) return location === null ? "No task is unfinished" : `No task ${location} is unfinished`;
+  const isOnlyUnfinished = status === "unfinished" && !isFiltered({ search, model, since });
+  if (isOnlyUnfinished)
+    return location === null ? "No task is unfinished" : `No task ${location} is unfinished`;
   const locationText = location ?? "at a real service";
   return isFiltered({ search, status, model, since })
     ? `No task ${locationText} matches`
