@@ -4,7 +4,7 @@ import { isPresent, makeFolder, removeIfPresent, retryWhileInUse, syncFolder } f
 import { errorCode } from "../lib/error-text.ts";
 import { STATES, summaryLines, type Task } from "../task/task.ts";
 import { type LedgerFiles, unsortedNames } from "./ledger-files.ts";
-import { dayFolder, isId, openName, parseTaskName } from "./ledger-name.ts";
+import { isId, minuteFolder, openName, parseTaskName } from "./ledger-name.ts";
 import { findAdoptedClaims, hasRowOutcome, recordAdoptedOutcome, recordRowOutcome } from "./row-claims.ts";
 
 interface TaskLedger {
@@ -85,7 +85,7 @@ export class ForgottenTasks {
     const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;
     const { folder } = this.#ledger;
-    const parts = path.join(folder, "parts", dayFolder(id));
+    const parts = path.join(folder, "parts", minuteFolder(id));
     for (const part of unsortedNames(parts))
       if (part.startsWith(`${id}.`)) removeIfPresent(path.join(parts, part));
     rmSync(path.join(folder, "work", id), { recursive: true, force: true });

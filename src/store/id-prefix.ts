@@ -27,15 +27,15 @@ export class IdPrefixes {
   }
 
   /** Newer tasks must be added first. */
-  add(record: Task): void {
-    const { id } = record;
-    const taskId = getTaskId(record);
+  add(task: Task): void {
+    const { id } = task;
+    const taskId = getTaskId(task);
     const ids = taskId === null ? [id] : [id, taskId];
     const short = shortTaskId(ids.at(-1) ?? id);
     for (const [text, matches] of this.#matches) {
       const match =
         withoutServicePrefix(text) === short ? ids.at(-1) : ids.find((each) => matchesPrefix(each, text));
-      if (match !== undefined && !matches.has(match)) matches.set(match, record);
+      if (match !== undefined && !matches.has(match)) matches.set(match, task);
     }
   }
 
@@ -43,9 +43,9 @@ export class IdPrefixes {
   resolve(): Map<string, Task> {
     const tasks = new Map<string, Task>();
     for (const [text, matches] of this.#matches) {
-      const [record, ...others] = matches.values();
+      const [task, ...others] = matches.values();
       if (others.length > 0) throw ambiguousPrefix(text, [...matches.keys()]);
-      if (record) tasks.set(text, record);
+      if (task) tasks.set(text, task);
     }
     return tasks;
   }

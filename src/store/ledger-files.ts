@@ -6,7 +6,7 @@ import { errorCode, errorText } from "../lib/error-text.ts";
 import { readRegular } from "../lib/read-file.ts";
 import type { Wording } from "../lib/wording.ts";
 import type { Task } from "../task/task.ts";
-import { dayFolder, doneName, openName, parseTaskName, partCount, partName } from "./ledger-name.ts";
+import { doneName, minuteFolder, openName, parseTaskName, partCount, partName } from "./ledger-name.ts";
 import { UnreadableRecordError } from "./store-errors.ts";
 import type { ReadTask } from "./task-lines.ts";
 
@@ -65,7 +65,7 @@ export class LedgerFiles {
 
   part(id: string, part: number): string {
     if (part === 1) return path.join(this.openFolder, openName(id));
-    return path.join(this.#partsFolder, dayFolder(id), partName(id, part));
+    return path.join(this.#partsFolder, minuteFolder(id), partName(id, part));
   }
 
   isOpen(id: string): boolean {
@@ -74,7 +74,7 @@ export class LedgerFiles {
 
   async readOpen(name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
-    if (id === undefined) return foreignEntry(this.openFolder, name);
+    if (id === undefined) return unknownFileEntry(this.openFolder, name);
     const files = [this.part(id, 1)];
     for (let part = 2; isPresent(this.part(id, part)); part++) files.push(this.part(id, part));
     return readEntry(id, files);
@@ -148,13 +148,13 @@ export class LedgerFiles {
 
   async #readDoneNamed(folder: string, name: string): Promise<LedgerEntry | null> {
     const id = parseTaskName(name);
-    if (id === undefined) return foreignEntry(folder, name);
+    if (id === undefined) return unknownFileEntry(folder, name);
     const furtherParts = Array.from({ length: partCount(name) - 1 }, (_, index) => this.part(id, index + 2));
     return readEntry(id, [path.join(folder, name), ...furtherParts]);
   }
 
   #minuteFolder(id: string): string {
-    return path.join(this.#doneFolder, dayFolder(id));
+    return path.join(this.#doneFolder, minuteFolder(id));
   }
 
   *#minutes(): Generator<string> {
@@ -181,7 +181,7 @@ async function readEntry(id: string, files: readonly string[]): Promise<LedgerEn
   }
 }
 
-function foreignEntry(folder: string, name: string): LedgerEntry | null {
+function unknownFileEntry(folder: string, name: string): LedgerEntry | null {
   return SYSTEM_FILE.test(name) ? null : { file: path.join(folder, name), kind: "foreign" };
 }
 
@@ -202,13 +202,13 @@ export type UnreadableEntry = Exclude<LedgerEntry, { kind: "task" }>;
 export function describeUnreadable(entry: UnreadableEntry): string {
   switch (entry.kind) {
     case "stub":
-      return `${entry.file}: imggen ended before this request was written down, so it was never sent.`;
+      return `${entry.file}: imggen ended before this request was recorded, so it was never sent.`;
     case "damaged":
-      return `${entry.file} is damaged (${entry.why}); it was left as it is.`;
+      return `${entry.file} is damaged (${entry.why}). The file is unchanged.`;
     case "newer":
       return `${entry.file} was written by a newer imggen (format ${entry.version}); update to read it.`;
     case "foreign":
-      return `${entry.file} does not belong here; it was left as it is.`;
+      return `${entry.file} is not a file of imggen. The file is unchanged.`;
   }
 }
 

@@ -108,6 +108,6 @@ function canonical(fields: object): string {
  * Folder of a finished task below `done/`, and of its later parts below `parts/`. The folder is the minute in which the
  * task began, such as `2026-01-31/1205`, so that each folder stays small.
  */
-export function dayFolder(id: string): string {
+export function minuteFolder(id: string): string {
   return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));
 }

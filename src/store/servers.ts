@@ -4,9 +4,9 @@ import type { Processes, ProcessIdentity } from "../lib/processes.ts";
 import { type HeldTicket, Tickets } from "../lib/tickets.ts";
 
 /** Lifetime of a server's ticket without renewal. The lifetime is long, because the server might be suspended. */
-const LIVING_MS = 60_000;
+const TICKET_DURATION_MS = 60_000;
 
-const RENEW_MS = LIVING_MS / 3;
+const RENEW_MS = TICKET_DURATION_MS / 3;
 
 export interface LivingServer {
   /** Renews the server's ticket if necessary. Never throws. */
@@ -34,7 +34,7 @@ export class Servers {
         if (this.#clock.now() < renewAtMs) return;
         try {
           // The ticket might have expired while the process was suspended.
-          if (!ticket.renew(LIVING_MS)) ticket = await this.#take(server);
+          if (!ticket.renew(TICKET_DURATION_MS)) ticket = await this.#take(server);
           renewAtMs = this.#clock.now() + RENEW_MS;
         } catch {
           // Ignored, because a takeover of waiting tasks by another process does no harm.
@@ -57,7 +57,9 @@ export class Servers {
   }
 
   async #take(server: string): Promise<HeldTicket> {
-    const ticket = await this.#tickets.take(ticketName(server), LIVING_MS, { max: Number.POSITIVE_INFINITY });
+    const ticket = await this.#tickets.take(ticketName(server), TICKET_DURATION_MS, {
+      max: Number.POSITIVE_INFINITY,
+    });
     if (Array.isArray(ticket)) throw new Error("a server's ticket was refused");
     return ticket;
   }

@@ -15,7 +15,7 @@ export function formatLine(line: Line): string {
 
 const DISPENSABLE_LINES: ReadonlySet<Line["type"]> = new Set(["started", "waiting", "gone"]);
 
-/** Whether a line is allowed to use the reserved disk space. Other lines can be lost without causing a second submit. */
+/** Whether a line is allowed to use the reserved disk space. Losing other lines does not cause a second submit. */
 export function mayUseReserve({ type }: Line): boolean {
   return !DISPENSABLE_LINES.has(type);
 }

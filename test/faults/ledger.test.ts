@@ -29,8 +29,8 @@ const ODD: [what: string, name: string, content: string | Buffer, words: RegExp]
   ["a task file that is no text", `${ID}.jsonl`, Buffer.from([0xff, 0xfe, 0x0a, 0x80]), /is damaged/],
   ["a task file of a newer version", `${ID}.jsonl`, INTENT.replace('"v":2', '"v":99'), /newer imggen.*99/],
   ["an empty task file", `${ID}.jsonl`, "", /never sent/],
-  ["a foreign file", "notes.txt", "mine", /does not belong here/],
-  ["a backup of a task file", `${ID}.jsonl~`, INTENT, /does not belong here/],
+  ["a foreign file", "notes.txt", "mine", /is not a file of imggen/],
+  ["a backup of a task file", `${ID}.jsonl~`, INTENT, /is not a file of imggen/],
 ];
 
 it.each(ODD)(

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
-  dayFolder,
   doneName,
   fileTag,
   findFileTags,
   findTaskTag,
   hasTag,
   isTemporaryName,
+  minuteFolder,
   parseTaskName,
   partCount,
   partName,
@@ -81,7 +81,7 @@ it("a draft of a task's file is no entry", () => {
 });
 
 it("a finished task is in the folder of its day and minute", () => {
-  expect(dayFolder(ID)).toBe("2026-01-31/1205");
+  expect(minuteFolder(ID)).toBe("2026-01-31/1205");
 });
 
 it("the tag of a request differs with its options at a generator, whatever their order", () => {
