@@ -124,7 +124,7 @@ export class ProviderServer {
     } finally {
       await reply.close();
     }
-    if (failure?.wasSent === false) throw this.#unsent(failure, signal);
+    if (failure?.wasSent === false) throw this.#unsentError(failure, signal);
     const cut = failure && this.#failureReason(failure, signal);
     const stored = await readStoredReply(job, cut);
     if (stored === null) throw this.lost(cut ?? "it has no status line and headers");
@@ -143,7 +143,11 @@ export class ProviderServer {
     maxBytes?: number,
   ): Promise<HttpReply> {
     const request = { method: "GET", url: this.#resolveUrl(from), headers: this.#headers, signal } as const;
-    return this.#ask({ ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) }, signal, maxBytes);
+    return this.#sendFreeRequest(
+      { ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) },
+      signal,
+      maxBytes,
+    );
   }
 
   /**
@@ -160,10 +164,10 @@ export class ProviderServer {
   ): Promise<Result> {
     const reply = await this.get(from, signal, timeoutMs);
     if (!(reply.cut?.cause instanceof LargeReplyError)) return read(reply, false);
-    return largeReplies.run(async () => read(await this.#streamed(from, file, signal, timeoutMs), true));
+    return largeReplies.run(async () => read(await this.#streamToFile(from, file, signal, timeoutMs), true));
   }
 
-  async #streamed(url: OwnUrl, file: string, signal: AbortSignal, timeoutMs: number): Promise<HttpReply> {
+  async #streamToFile(url: OwnUrl, file: string, signal: AbortSignal, timeoutMs: number): Promise<HttpReply> {
     await makeFolder(path.dirname(file), 0o700);
     const { mask } = this;
     const options = { isPaid: false, isRepeatable: true, mask, clock: this.#clock };
@@ -182,7 +186,7 @@ export class ProviderServer {
     }
     if (cut !== null && isDiskFull(cut.cause)) throw cut.cause;
     const stored = await readReplyFile(file, null);
-    if (stored === null) throw this.#unsent(cut, signal);
+    if (stored === null) throw this.#unsentError(cut, signal);
     return { ...stored, body: stored.body.toString("utf8"), cut };
   }
 
@@ -193,15 +197,15 @@ export class ProviderServer {
   tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
     const request = { method: "POST", url: this.#resolveUrl(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
-    return this.#ask({ ...request, headers, body: content, signal }, signal);
+    return this.#sendFreeRequest({ ...request, headers, body: content, signal }, signal);
   }
 
-  async #ask(request: HttpRequest, signal: AbortSignal, maxBytes?: number): Promise<HttpReply> {
+  async #sendFreeRequest(request: HttpRequest, signal: AbortSignal, maxBytes?: number): Promise<HttpReply> {
     try {
       return await wholeReply(this.#http, request, maxBytes);
     } catch (error) {
       signal.throwIfAborted();
-      throw this.#unsent(error, signal);
+      throw this.#unsentError(error, signal);
     }
   }
 
@@ -237,8 +241,10 @@ export class ProviderServer {
   ownUrl(address: unknown): OwnUrl | null {
     if (typeof address !== "string" || address.length > MAX_URL_LENGTH || !URL.canParse(address)) return null;
     const url = new URL(address);
-    const isPlain = url.username === "" && url.password === "";
-    return isPlain && (url.origin === this.#base.origin || this.#isOtherHost(url)) ? (url as OwnUrl) : null;
+    const hasNoLogin = url.username === "" && url.password === "";
+    return hasNoLogin && (url.origin === this.#base.origin || this.#isOtherHost(url))
+      ? (url as OwnUrl)
+      : null;
   }
 
   /** @param relative a path below the base URL, with an optional query */
@@ -322,7 +328,7 @@ export class ProviderServer {
     }
   }
 
-  #unsent(cause: unknown, signal: AbortSignal): ProviderError {
+  #unsentError(cause: unknown, signal: AbortSignal): ProviderError {
     // `describeConnectionError` explains how to trust the server's certificate.
     if (isUntrusted(cause)) {
       const { message, hint } = describeConnectionError(cause, this.#base);

@@ -168,7 +168,8 @@ async function downloadReference(
     signal,
   }).catch((error: unknown) => {
     if (!signal.aborted) throw error;
-    if (signal.reason instanceof TimeLimitError) throw downloadError("the time limit for the image was over");
+    if (signal.reason instanceof TimeLimitError)
+      throw downloadError("the time limit of the request was exceeded");
     throw new ProviderError(
       `${name} was not downloaded, because the wait was stopped.`,
       { kind: "unsent" },

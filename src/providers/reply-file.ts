@@ -166,8 +166,8 @@ export class ReplyFile implements ReplyReceiver {
       const rest = Buffer.concat(this.#unwritten);
       this.#unwritten = [];
       this.#write(rest);
-      if (this.#unwritten.length === 0 && (!this.#isSuccess || this.#isInPlace())) return;
-      if (this.#isSuccess && (await this.#storeElsewhere())) return;
+      if (this.#unwritten.length === 0 && (!this.#isSuccess || this.#isAtItsPath())) return;
+      if (this.#isSuccess && (await this.#storeInFallbackFile())) return;
       if (this.#unwritten.length === 0) return;
       unwrittenRests.set(this.#path, Buffer.concat(this.#unwritten));
       if (!isPaid || !this.#isSuccess || (await this.#isDispensable())) return;
@@ -187,7 +187,7 @@ export class ReplyFile implements ReplyReceiver {
    * Whether the file is still at its path. While this process was suspended, another process might have ended
    * the task and removed its folder.
    */
-  #isInPlace(): boolean {
+  #isAtItsPath(): boolean {
     try {
       return this.#file.isAtPath(this.#path);
     } catch {
@@ -197,7 +197,7 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /** Writes the complete reply to a fallback file. @returns whether a fallback file contains the reply */
-  async #storeElsewhere(): Promise<boolean> {
+  async #storeInFallbackFile(): Promise<boolean> {
     for (const file of this.#options.fallbackFiles ?? []) {
       let copy: DiskFile | null = null;
       try {

@@ -54,11 +54,11 @@ export async function begin(
   service: Service,
 ): Promise<BeginResult> {
   const work = () => beginCall(clientRequest, request, service);
-  const result = mayRepeatCall(request, service) ? service.calls.runInTurn(request, work) : work();
+  const result = canRepeatCall(request, service) ? service.calls.runInTurn(request, work) : work();
   return result.catch(toRefusal);
 }
 
-function mayRepeatCall({ key, isRetry }: CallRequest, { onceMs }: Service): boolean {
+function canRepeatCall({ key, isRetry }: CallRequest, { onceMs }: Service): boolean {
   return key !== null || isRetry || onceMs !== null;
 }
 
@@ -71,7 +71,7 @@ async function beginCall(
   const earlier = await findEarlierCall(request, service);
   if (earlier !== null && earlier.digest !== request.digest)
     return refused("other body", null, OTHER_BODY_MESSAGE);
-  const call = earlier ?? (await calls.create(request, mayRepeatCall(request, service)));
+  const call = earlier ?? (await calls.create(request, canRepeatCall(request, service)));
   if (call === null) return beginCall(clientRequest, request, service);
   const recordDelivery = request.disconnected
     ? clients.join(call, request.disconnected)
@@ -98,7 +98,7 @@ async function beginCall(
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
-  if (!mayRepeatCall(request, service)) return null;
+  if (!canRepeatCall(request, service)) return null;
   const candidates: Call[] = [];
   for (const call of await calls.findEarlier(request))
     if (await isRepeated(call, request, service)) candidates.push(call);
@@ -202,11 +202,11 @@ async function beginChecked(intent: Intent, service: Service, call: Call): Promi
   await checkDailyLimit(cost, account, service, { matrix, allowUndocumented: false });
   if (intent.call !== undefined && !call.hasKey && !clients.hasWaitingClients(call.taskId))
     throw new InterruptedError(null);
-  const heldTask = await ledger.begin(intent, { id: call.id, isShared: true });
-  if (heldTask === "taken") return;
+  const ownedTask = await ledger.begin(intent, { id: call.id, isShared: true });
+  if (ownedTask === "taken") return;
   // The task's file is closed, because hundreds of waiting tasks would need too many open files.
-  ledger.release(heldTask, true);
-  runner.take(heldTask.task, clients.hasAbsentClients(call.taskId));
+  ledger.release(ownedTask, true);
+  runner.take(ownedTask.task, clients.hasAbsentClients(call.taskId));
 }
 
 /** Returns the credits of requests that are not submitted yet, because the day's sum does not include them. */

@@ -7,10 +7,10 @@ import type { Call, Calls } from "./call-records.ts";
 /** Time that a disconnected client of a call without an Idempotency-Key has to reconnect, in milliseconds. */
 const MAX_ABSENCE_MS = 10_000;
 
-const MAX_ANSWER_MS = 2_000;
+const MAX_REPLY_MS = 2_000;
 const CHECK_MS = 20;
 
-const DISCONNECTED_REASON = "its client disconnected before it was sent";
+const DISCONNECTED_REASON = "the client disconnected before the request was sent";
 
 interface ClientsDeps {
   calls: Calls;
@@ -30,7 +30,7 @@ export class Clients {
    * Ids of tasks whose clients have disconnected. The controller of a task aborts when one of its clients
    * reconnects.
    */
-  readonly #absent = new Map<string, AbortController>();
+  readonly #disconnectedTasks = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
   constructor(deps: ClientsDeps) {
@@ -39,7 +39,7 @@ export class Clients {
 
   /** Whether a task must not be submitted, because its client has disconnected. */
   hasAbsentClients(taskId: string): boolean {
-    return this.#absent.has(taskId);
+    return this.#disconnectedTasks.has(taskId);
   }
 
   hasWaitingClients(taskId: string): boolean {
@@ -54,8 +54,8 @@ export class Clients {
     const { calls, runner } = this.#deps;
     const { taskId } = call;
     this.#waiting.set(taskId, this.#count(taskId) + 1);
-    this.#absent.get(taskId)?.abort();
-    this.#absent.delete(taskId);
+    this.#disconnectedTasks.get(taskId)?.abort();
+    this.#disconnectedTasks.delete(taskId);
     calls.note(call, "waits");
     runner.resume(taskId);
     let hasEnded = false;
@@ -65,7 +65,7 @@ export class Clients {
       this.#waiting.set(taskId, this.#count(taskId) - 1);
       if (this.#count(taskId) === 0) this.#waiting.delete(taskId);
       calls.note(call, outcome);
-      if (outcome === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReturn(call);
+      if (outcome === "left" && !call.hasKey && !this.#waiting.has(taskId)) void this.#awaitReconnect(call);
     };
     if (disconnected.aborted) endWait("left");
     else disconnected.addEventListener("abort", () => endWait("left"), { once: true });
@@ -82,8 +82,8 @@ export class Clients {
     const call = name === undefined ? null : await calls.find(name);
     const isAwaitedHere = this.hasWaitingClients(taskId);
     if (call !== null && !isAwaitedHere && calls.isAwaitedElsewhere(call)) return;
-    if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#absent.has(taskId))
-      void this.#awaitReturn({ name, taskId });
+    if (name !== undefined && !isAwaitedHere && call?.hasKey !== true && !this.#disconnectedTasks.has(taskId))
+      void this.#awaitReconnect({ name, taskId });
     runner.take(task, this.hasAbsentClients(taskId));
   }
 
@@ -91,9 +91,9 @@ export class Clients {
     this.#closing.abort();
   }
 
-  async awaitAnswers(): Promise<void> {
+  async awaitReplies(): Promise<void> {
     const { runner, clock } = this.#deps;
-    const untilMs = clock.monotonicMs() + MAX_ANSWER_MS;
+    const untilMs = clock.monotonicMs() + MAX_REPLY_MS;
     const isDone = (taskId: string) => runner.find(taskId)?.isEnded === true;
     while ([...this.#waiting.keys()].some(isDone) && clock.monotonicMs() < untilMs)
       await clock.sleep(CHECK_MS);
@@ -103,12 +103,12 @@ export class Clients {
     return this.#waiting.get(taskId) ?? 0;
   }
 
-  async #awaitReturn({ name, taskId }: Pick<Call, "name" | "taskId">): Promise<void> {
+  async #awaitReconnect({ name, taskId }: Pick<Call, "name" | "taskId">): Promise<void> {
     const { calls, runner, clock } = this.#deps;
-    const clientReturn = new AbortController();
-    this.#absent.set(taskId, clientReturn);
+    const reconnected = new AbortController();
+    this.#disconnectedTasks.set(taskId, reconnected);
     runner.pause(taskId);
-    const signal = AbortSignal.any([clientReturn.signal, this.#closing.signal]);
+    const signal = AbortSignal.any([reconnected.signal, this.#closing.signal]);
     for (;;) {
       await clock.sleep(MAX_ABSENCE_MS, signal).catch(() => {});
       if (signal.aborted) return;
@@ -117,6 +117,6 @@ export class Clients {
       if (call === null || !calls.isAwaitedElsewhere(call)) break;
     }
     runner.drop(taskId, DISCONNECTED_REASON);
-    if (this.#absent.get(taskId) === clientReturn) this.#absent.delete(taskId);
+    if (this.#disconnectedTasks.get(taskId) === reconnected) this.#disconnectedTasks.delete(taskId);
   }
 }

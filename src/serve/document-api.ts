@@ -100,16 +100,16 @@ export async function poll(request: ServiceRequest, service: Service): Promise<S
   const taskId = request.url.searchParams.get("taskId");
   if (taskId === null || taskId === "") return invalidRequest("no taskId");
   const runnerTask = service.runner.find(taskId);
-  if (runnerTask !== null && !runnerTask.isEnded) return openReply(taskId, runnerTask, service);
+  if (runnerTask !== null && !runnerTask.isEnded) return runnerTaskReply(taskId, runnerTask, service);
   const task = await findTask(taskId, service);
   if (task === null) return unknownError("no such task");
   const end = getTaskEnd(task);
   return end === null
-    ? elsewhereReply(taskId, task)
+    ? ledgerTaskReply(taskId, task)
     : endedReply(taskId, end, requestOrigin(request), service);
 }
 
-function openReply(taskId: string, runnerTask: RunnerTask, { runner, gate }: Service): ServerReply {
+function runnerTaskReply(taskId: string, runnerTask: RunnerTask, { runner, gate }: Service): ServerReply {
   const { task, share, waiting, error } = runnerTask;
   if (runnerTask.isSubmitted || task.state !== "waiting") {
     const progress = share !== null && { progress: share };
@@ -131,7 +131,7 @@ function accountErrorKey(key: string | null): ErrorKey {
 }
 
 /** Returns the reply for an unfinished task that this process does not run. */
-function elsewhereReply(taskId: string, { state }: Task): ServerReply {
+function ledgerTaskReply(taskId: string, { state }: Task): ServerReply {
   const status = state === "waiting" ? "queued" : "processing";
   const ahead = status === "queued" && { ahead: 0 };
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);

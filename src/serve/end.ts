@@ -27,7 +27,7 @@ export function getTaskEnd(task: Task): TaskEnd | null {
       return completedEnd(task);
     case "completed":
       // All images that arrived are saved, but the outcome of other requests is unknown.
-      return isUnknown(task) && !isUnsaved(task) ? completedEnd(task) : goneEnd(task);
+      return isUnknown(task) && !isUnsaved(task) ? completedEnd(task) : missingJobEnd(task);
     case "unknown":
       return unknownEnd(task, getAnswer(request, "unknown")?.why ?? "The reply to its request was lost.");
     case "dismissed":
@@ -41,17 +41,17 @@ export function getTaskEnd(task: Task): TaskEnd | null {
     case "not_sent":
       return refusedEnd(toSentence(request.notSentReason ?? "It was not sent."));
     case "accepted":
-      return goneEnd(task);
+      return missingJobEnd(task);
     case "waiting":
     case "started":
       return null;
   }
 }
 
-function goneEnd(task: Task): TaskEnd | null {
+function missingJobEnd(task: Task): TaskEnd | null {
   const why = isAllGone(task) ? decidingRequest(task).attempt?.goneReason : null;
   if (why == null) return null;
-  const detail = `Its provider no longer has it: ${why}`;
+  const detail = `The provider no longer has the job: ${why}`;
   if (getSavedFiles(task).length > 0) return completedEnd(task, [detail]);
   return task.intent.isPaid ? unknownEnd(task, detail) : refusedEnd(toSentence(detail));
 }
@@ -69,13 +69,13 @@ function unknownEnd(task: Task, why: string): TaskEnd {
   return { name: "failed", outcome: "unknown", detail: withReplyNote(task, why) };
 }
 
-function completedEnd(task: Task, gone: string[] = []): TaskEnd {
+function completedEnd(task: Task, extraReasons: string[] = []): TaskEnd {
   const { files, usage = null, missing = [] } = taskFacts(task);
   return {
     name: "completed",
     files,
     usage,
-    missing: [...missing, ...gone].map(toSentence),
+    missing: [...missing, ...extraReasons].map(toSentence),
     remarks: remarksOn(task, files),
   };
 }

@@ -65,7 +65,7 @@ export async function startServer(options: ServeOptions): Promise<RunningServer>
       await Promise.all([adopting, cleaning]);
       if (runner.inFlight > 0 && service.graceMs > 0) onWait(runner.inFlight);
       await runner.close();
-      await service.clients.awaitAnswers();
+      await service.clients.awaitReplies();
       await close();
       registration.end();
     },

@@ -137,7 +137,7 @@ it.each([
     "refuses one for which a job's time is too short",
     new TimeLimitError("over"),
     "invalid",
-    /the time .* over/,
+    /the time limit .* exceeded/,
   ],
 ])("%s: nothing has been sent", async (_what, reason, kind, message) => {
   const stop = new AbortController();

@@ -25,7 +25,7 @@ const FAILED = { status: 422, code: "generation_failed" };
 const WRONG = { status: 422, code: "invalid_request" };
 const MODERATED = { status: 400, code: "moderation_blocked" };
 const POLICY = { status: 400, code: "content_policy_violation" };
-const GONE = { ...UNKNOWN, says: /^Its provider no longer has it: HTTP 404\./ };
+const GONE = { ...UNKNOWN, says: /^The provider no longer has the job: HTTP 404\./ };
 const FREE = { isFree: true };
 
 const REST = { ...not_sent, request: 1 };

@@ -87,7 +87,7 @@ class Requests {
     let reply = await this.#post(request, job, how);
     // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the
     // field.
-    while (this.#learnsFrom(reply, request, job)) reply = await this.#post(request, job, how);
+    while (this.#recordsRefusal(reply, request, job)) reply = await this.#post(request, job, how);
     if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
       return this.send(job, how, context);
@@ -97,7 +97,7 @@ class Requests {
 
   async #post(request: ImageRequest, job: Job, how: SubmitHow): Promise<StoredReply> {
     const remaining = Object.entries(request.fields).filter(
-      ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(key(request, name)),
+      ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(refusalKey(request, name)),
     );
     const body = encodeBody({ ...request, fields: Object.fromEntries(remaining) }, this.#seedField);
     return this.#server.post(request.path, body, job, how);
@@ -116,17 +116,17 @@ class Requests {
    * Returns whether the server refused an optional field that imggen added. If so, the next request omits the
    * field.
    */
-  #learnsFrom(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
+  #recordsRefusal(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
     if (reply.status !== 400 && reply.status !== 422) return false;
     const errorBody = readErrorBody(reply.body.toString("utf8"));
     if (isModeration(errorBody)) return false;
-    const refused = OPTIONAL.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
-      .filter((name) => !this.#refused.has(key(request, name)))
+    const refused = OPTIONAL_FIELDS.filter((name) => name in request.fields && !Object.hasOwn(fields, name))
+      .filter((name) => !this.#refused.has(refusalKey(request, name)))
       .find((name) =>
         errorBody.field === null ? mentionsName(name, errorBody.words ?? "") : errorBody.field === name,
       );
     if (refused === undefined) return false;
-    for (const name of TOGETHER[refused]) this.#refused.add(key(request, name));
+    for (const name of OMITTED_TOGETHER[refused]) this.#refused.add(refusalKey(request, name));
     return true;
   }
 }
@@ -143,8 +143,8 @@ function modelNames(json: unknown, { isOpenAi }: ServerForm): string[] | null {
  * Fields that imggen adds and that a server might refuse. Without such a field, the reply has another form,
  * which `readReply` also supports.
  */
-const OPTIONAL = ["response_format", "partial_images", "stream"] as const;
-const TOGETHER = {
+const OPTIONAL_FIELDS = ["response_format", "partial_images", "stream"] as const;
+const OMITTED_TOGETHER = {
   response_format: ["response_format"],
   partial_images: ["partial_images"],
   stream: ["stream", "partial_images"],
@@ -158,7 +158,7 @@ function mentionsName(name: string, words: string): boolean {
   return words.split(/[.;] /).some((clause) => pattern.test(clause) && REFUSAL.test(clause));
 }
 
-function key({ fields }: ImageRequest, name: string): string {
+function refusalKey({ fields }: ImageRequest, name: string): string {
   return `${name} ${fields.model}`;
 }
 
@@ -174,24 +174,24 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
     const last = finalEvents(text);
-    return last === null ? null : answerIn(last, JSON.stringify(last[0]), job);
+    return last === null ? null : readParts(last, JSON.stringify(last[0]), job);
   }
   const json = parseReplyJson(reply);
-  return json === undefined ? null : answerIn([fieldsOf(json)], text, job);
+  return json === undefined ? null : readParts([fieldsOf(json)], text, job);
 }
 
 /** Reads the images of all parts of a reply. A reply has several images if the user sets the field `n`. */
-function answerIn(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
+function readParts(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
   const usage = parts.find((part) => isJsonObject(part.usage))?.usage;
-  const standardImages = items.flatMap(imageIn);
+  const standardImages = items.flatMap(readImageItem);
   const images =
     standardImages.length > 0 ? standardImages : allowed.flatMap((part) => findOtherImages(part, job));
   return imagesOrNone(images, usage, body);
 }
 
-function imageIn({ b64_json: base64, url, respect_moderation }: Record<string, unknown>): ReplyImage[] {
+function readImageItem({ b64_json: base64, url, respect_moderation }: Record<string, unknown>): ReplyImage[] {
   if (respect_moderation === false) return [];
   const isAddress = typeof url === "string" && url.trim() !== "" && !url.startsWith("data:");
   const bytes = decodeImage(base64) ?? (isAddress ? null : decodeImage(url));
@@ -210,7 +210,7 @@ function isEventStream(type: string, body: string): boolean {
  */
 function finalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));
-  const last = events.filter(isLast);
+  const last = events.filter(isFinalEvent);
   return last.length === 0 ? null : last;
 }
 
@@ -219,7 +219,7 @@ function eventData(event: string): string {
   return lines.map((line) => line.slice("data:".length).replace(/^ /, "")).join("\n");
 }
 
-function isLast({ type, data, error }: Record<string, unknown>): boolean {
+function isFinalEvent({ type, data, error }: Record<string, unknown>): boolean {
   if (typeof type === "string" && /\.completed$|^error$/.test(type)) return true;
   return Array.isArray(data) || (error !== undefined && error !== null);
 }

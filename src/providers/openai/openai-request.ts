@@ -37,8 +37,8 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   }
   const fields = plainFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
-  const isUsual = form.references === "image_url" || form.references === "ref_images";
-  const to = isUsual ? "/images/generations" : "/images/edits";
+  const isGeneration = form.references === "image_url" || form.references === "ref_images";
+  const to = isGeneration ? "/images/generations" : "/images/edits";
   const urls = referenceUrls(job.references, context);
   return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }

@@ -26,7 +26,7 @@ export interface ServerForm {
 }
 
 /** Default form, which most OpenAI-compatible servers support. */
-const ANY: ServerForm = {
+const DEFAULT_FORM: ServerForm = {
   sizeForm: "WxH",
   responseFormat: "b64_json",
   streams: false,
@@ -36,22 +36,22 @@ const ANY: ServerForm = {
   isOpenAi: false,
 };
 
-const TOGETHER: Partial<ServerForm> = {
+const TOGETHER_FORM: Partial<ServerForm> = {
   sizeForm: "width,height",
   responseFormat: "base64",
   references: "image_url",
 };
 
-const KNOWN: Readonly<Record<string, Partial<ServerForm>>> = {
+const KNOWN_FORMS: Readonly<Record<string, Partial<ServerForm>>> = {
   "api.openai.com": { streams: true, references: "images", fieldNames: {}, isOpenAi: true },
   "api.x.ai": { sizeForm: "aspect_ratio", references: "image", hasResolution: true, fieldNames: {} },
-  "api.together.xyz": TOGETHER,
-  "api.together.ai": TOGETHER,
+  "api.together.xyz": TOGETHER_FORM,
+  "api.together.ai": TOGETHER_FORM,
 };
 
 export function findServerForm(url: string): ServerForm {
   const { hostname } = new URL(url);
-  return { ...ANY, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN[hostname] };
+  return { ...DEFAULT_FORM, ...(AZURE.test(hostname) && { fieldNames: {} }), ...KNOWN_FORMS[hostname] };
 }
 
 /** Matches host names of Azure, which hosts OpenAI's models. These models refuse unknown fields. */
@@ -91,13 +91,13 @@ const WITHIN_3_TO_1 = RATIOS.filter((ratio) => {
  * Columns without prices, because OpenAI charges by tokens and reports their number in its reply. The user can
  * configure prices.
  */
-const ANY_MODEL: Columns = {
+const COMMON_COLUMNS: Columns = {
   kinds: ["text-to-image", "edit"],
   references: { min: 0, max: 16, httpsOnly: false },
   promptLimit: 32_000,
 };
-const ANY_SIZE: Columns = { ...ANY_MODEL, ratios: WITHIN_3_TO_1, qualities: ["1K", "2K", "4K"] };
-const THREE_SIZES: Columns = { ...ANY_MODEL, ratios: ["auto", "1:1", "3:2", "2:3"], qualities: ["1K"] };
+const ANY_SIZE: Columns = { ...COMMON_COLUMNS, ratios: WITHIN_3_TO_1, qualities: ["1K", "2K", "4K"] };
+const THREE_SIZES: Columns = { ...COMMON_COLUMNS, ratios: ["auto", "1:1", "3:2", "2:3"], qualities: ["1K"] };
 
 const OPENAI_MODELS: Matrix = [
   model("gpt-image-2", ANY_SIZE, { notes: ["OpenAI's default"] }),

@@ -4,7 +4,7 @@ import type { SizeForm } from "../../task/intent.ts";
 /** Size fields of a request. */
 export type SizeFields = Readonly<Record<string, string | number>>;
 
-interface Sized {
+interface SizeRequest {
   ratio: string | undefined;
   /** Size in pixels, or null to send no size. */
   size: Size;
@@ -14,10 +14,10 @@ interface Sized {
  * Returns the size fields of a request in the server's form.
  * @param model the server's name for the model, or null for the server's default model
  */
-export function sizeFields(job: Sized, model: string | null, form: SizeForm): SizeFields {
+export function sizeFields(job: SizeRequest, model: string | null, form: SizeForm): SizeFields {
   switch (form) {
     case "WxH":
-      return sizeFor(job, model);
+      return sizeField(job, model);
     case "width,height":
       return { ...job.size };
     case "aspect_ratio":
@@ -30,7 +30,7 @@ export function isGptImage(model: string | null): boolean {
   return /(?:^|\/)(?:chat)?gpt-image-/.test(model ?? "");
 }
 
-function sizeFor({ ratio, size }: Sized, model: string | null): SizeFields {
+function sizeField({ ratio, size }: SizeRequest, model: string | null): SizeFields {
   if (isGptImage(model) && ratio === "auto") return { size: "auto" };
   if (size === null) return {};
   const { width, height } = size;
@@ -68,13 +68,16 @@ function allowedSize(model: string, width: number, height: number): readonly [nu
  */
 function sizesNear(width: number, height: number): readonly (readonly [number, number])[] {
   const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, width / height));
-  const [least, most] = [Math.sqrt(MIN_PIXELS), Math.sqrt(MAX_PIXELS)];
-  const mean = Math.min(most, Math.max(least, Math.sqrt(width * height)));
-  const longest = Math.min(MAX_PX, mean * Math.sqrt(Math.max(ratio, 1 / ratio)));
+  const [minMeanSide, maxMeanSide] = [Math.sqrt(MIN_PIXELS), Math.sqrt(MAX_PIXELS)];
+  const meanSide = Math.min(maxMeanSide, Math.max(minMeanSide, Math.sqrt(width * height)));
+  const longest = Math.min(MAX_PX, meanSide * Math.sqrt(Math.max(ratio, 1 / ratio)));
   const [w, h] = ratio >= 1 ? [longest, longest / ratio] : [longest * ratio, longest];
-  const near = (px: number) => [Math.floor(px / STEP_PX) * STEP_PX, Math.ceil(px / STEP_PX) * STEP_PX];
-  return near(w)
-    .flatMap((x) => near(h).map((y) => [x, y] as const))
+  const nearestSteps = (px: number) => [
+    Math.floor(px / STEP_PX) * STEP_PX,
+    Math.ceil(px / STEP_PX) * STEP_PX,
+  ];
+  return nearestSteps(w)
+    .flatMap((x) => nearestSteps(h).map((y) => [x, y] as const))
     .filter(isAllowed);
 }
 

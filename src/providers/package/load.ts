@@ -62,7 +62,7 @@ function loadPackage(name: string, modules: string, folder: string): Loaded {
   const loadedPackage = readPackage(name, file, modules, folder);
   const problem = findProblem(loadedPackage.definition);
   if (problem !== null)
-    throw new UsageError(`The package ${name} makes no images for this imggen: ${problem}.`, {
+    throw new UsageError(`The package ${name} cannot be used by this version of imggen: ${problem}.`, {
       hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "npm")}`],
     });
   packages.set(file, loadedPackage);
@@ -76,10 +76,10 @@ function readPackage(name: string, file: string, modules: string, folder: string
     return { definition: new PackageThread(modules, name).load(), version: String(version) };
   } catch (cause) {
     const why = errorText(cause);
-    const again = `npm install --prefix ${shellWord(folder)} ${name}`;
+    const installCommand = `npm install --prefix ${shellWord(folder)} ${name}`;
     const isMissing = /^Cannot find (?:package|module)\b/.test(why);
     throw new UsageError(`The package ${name} cannot be loaded: ${why.replace(/\.$/, "")}.`, {
-      hint: `Nothing was sent. ${isMissing ? `Install it with what it needs: ${again}` : "Report it to the author of the package."}`,
+      hint: `Nothing was sent. ${isMissing ? `Install it with its dependencies: ${installCommand}` : "Report it to the author of the package."}`,
       cause,
     });
   }
@@ -90,19 +90,20 @@ function findProblem(exported: unknown): string | null {
   const { version, url, title, create } = fields;
   if (version !== 1) return `its version is ${JSON.stringify(version)}, and only version 1 is supported`;
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
-  if (typeof title !== "string" || typeof create !== "function") return "it has no title, or no create";
+  if (typeof title !== "string" || typeof create !== "function")
+    return "it has no title or no create function";
   const wrong = Object.entries(OPTIONAL_FIELDS).find(
     ([name, { is }]) => fields[name] !== undefined && !is(fields[name]),
   );
   return wrong ? `its ${wrong[0]} is not ${wrong[1].what}` : null;
 }
 
-const NAMES = { is: isTexts, what: "a list of texts" };
+const STRING_LIST = { is: isTexts, what: "a list of strings" };
 
 /** Checks of the optional fields of a package's export. */
 const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
-  keyVariables: NAMES,
-  settings: NAMES,
+  keyVariables: STRING_LIST,
+  settings: STRING_LIST,
   concurrency: {
     is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
     what: "1 or a larger whole number",
@@ -111,7 +112,7 @@ const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean
   // key.
   otherHosts: {
     is: (value) => typeof value === "string" && value.startsWith("."),
-    what: "the end of host names, which begins with a dot",
+    what: "a suffix of host names that begins with a dot",
   },
 };
 

@@ -73,14 +73,15 @@ function findProblem(
   provider: Provider,
 ): string | null {
   const names = settings && [...settings, ...Object.values(fieldNames ?? {})];
-  const stray = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
-  if (stray !== undefined) return `${title} has no setting ${stray}. ${describeChoices(names ?? [])}.`;
+  const unsupportedName = Object.keys(job.options.fields).find((name) => names && !names.includes(name));
+  if (unsupportedName !== undefined)
+    return `${title} has no setting ${unsupportedName}. ${describeChoices(names ?? [])}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   try {
     const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));
     return typeof problem === "string" ? problem : null;
   } catch (error) {
-    return `The package cannot check it: ${toClause(errorText(error))}.`;
+    return `The package cannot check the request: ${toClause(errorText(error))}.`;
   }
 }
 
@@ -137,13 +138,13 @@ async function pollPackage(
   server: ProviderServer,
 ): Promise<port.PollReply> {
   const fetch: Fetch = async (at) => {
-    const got: unknown[] = [];
+    const values: unknown[] = [];
     const reply = await poll.get(resolveUrl(at, server), (_said, json) => {
-      got.push(json);
+      values.push(json);
       return { status: "running", providerState: null };
     });
-    if (got.length === 0) throw new FailedPollError(reply);
-    return { status: 200, json: async () => got[0] };
+    if (values.length === 0) throw new FailedPollError(reply);
+    return { status: 200, json: async () => values[0] };
   };
   try {
     if (!provider.poll) throw new TypeError("the package cannot poll");
@@ -245,7 +246,8 @@ const FETCH_MS = 15_000;
 function fetchFrom(server: ProviderServer): Fetch {
   return async (at) => {
     const url = resolveUrl(at, server);
-    if (url === null) throw new Error(`${at} is none of ${server.host}, so the key is not sent there`);
+    if (url === null)
+      throw new Error(`${at} is not an address of ${server.host}, so the key is not sent to it`);
     const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
     if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
     return { status, json: async () => parseLenientJson(body) };
@@ -257,7 +259,7 @@ function resolveUrl(at: string, server: ProviderServer) {
 }
 
 /** Time limit of a package's call in milliseconds, enough for several requests of 15 s each. */
-const MAX_MS = 60_000;
+const MAX_CALL_MS = 60_000;
 
 /**
  * Limits the time of a package's call, because the call might never settle and might ignore the signal. The
@@ -268,16 +270,16 @@ async function waitForPackage<Result>(
   work: Result | Promise<Result>,
   signal: AbortSignal,
   { sleep }: Pick<Clock, "sleep">,
-  limitMs = MAX_MS,
+  limitMs = MAX_CALL_MS,
 ): Promise<Result> {
-  const over = new AbortController();
-  const ms = Math.min(limitMs, MAX_MS);
-  const late = sleep(ms, AbortSignal.any([signal, over.signal])).then(() => {
+  const finished = new AbortController();
+  const ms = Math.min(limitMs, MAX_CALL_MS);
+  const timeout = sleep(ms, AbortSignal.any([signal, finished.signal])).then(() => {
     throw new Error(`the package does not answer within ${formatDuration(ms)}`);
   });
   try {
-    return await Promise.race([work, late]);
+    return await Promise.race([work, timeout]);
   } finally {
-    over.abort();
+    finished.abort();
   }
 }

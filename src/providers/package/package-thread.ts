@@ -6,7 +6,7 @@ import type { Fetch, Provider, ProviderPackage, ProviderSetup } from "./interfac
 // (`check`, `read`) within microseconds, and the single executable contains no Node.js for a new process.
 
 /** Timeout of a synchronous call, in milliseconds. The call blocks this process. */
-const BLOCKING_MS = 15_000;
+const SYNCHRONOUS_TIMEOUT_MS = 15_000;
 
 /** Serializable setup of a provider. `number`: id of the provider and of its fetch function. */
 interface Owner {
@@ -57,7 +57,7 @@ interface Result {
 }
 
 /** Names of functions that are called synchronously. */
-const BLOCKING: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
+const SYNCHRONOUS_FUNCTIONS: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
 /**
  * Runs a package in a separate thread. The package's output goes to standard error. An uncaught error or an
@@ -67,7 +67,7 @@ export class PackageThread {
   readonly #modules: string;
   readonly #name: string;
   #thread: Thread | null = null;
-  #last = 0;
+  #lastId = 0;
   readonly #fetches = new Map<number, Fetch>();
   /**
    * Errors of failed requests by id. The thread receives only the message of an error, so the original error is
@@ -108,18 +108,18 @@ export class PackageThread {
         this.#fetches.delete(number);
       }
     };
-    const calling = (name: string) =>
-      BLOCKING.has(name)
+    const createMethod = (name: string) =>
+      SYNCHRONOUS_FUNCTIONS.has(name)
         ? (...args: unknown[]) => this.#blockingCall({ name, args, owner }).data
         : (...args: unknown[]) => this.#call({ name, args, owner });
-    const entries = [...functions].map((name) => [name, name === "poll" ? poll : calling(name)]);
+    const entries = [...functions].map((name) => [name, name === "poll" ? poll : createMethod(name)]);
     return Object.fromEntries(entries);
   }
 
   #register(fetch: Fetch): number {
-    this.#last += 1;
-    this.#fetches.set(this.#last, fetch);
-    return this.#last;
+    this.#lastId += 1;
+    this.#fetches.set(this.#lastId, fetch);
+    return this.#lastId;
   }
 
   /** Blocks this process until the result arrives. @throws the function's error */
@@ -128,14 +128,15 @@ export class PackageThread {
     const thread = this.#send(call, (result) => {
       answer = result;
     });
-    const untilMs = performance.now() + BLOCKING_MS;
+    const untilMs = performance.now() + SYNCHRONOUS_TIMEOUT_MS;
     while (answer === undefined) {
       const message: FromThread | undefined = receiveMessageOnPort(thread.port)?.message;
-      const leftMs = untilMs - performance.now();
+      const remainingMs = untilMs - performance.now();
       if (message !== undefined) this.#receive(thread, message);
-      else if (leftMs <= 0) this.#end(thread, `it does not answer within ${formatDuration(BLOCKING_MS)}`);
+      else if (remainingMs <= 0)
+        this.#end(thread, `it does not answer within ${formatDuration(SYNCHRONOUS_TIMEOUT_MS)}`);
       else {
-        Atomics.wait(thread.hasMessage, 0, 0, leftMs);
+        Atomics.wait(thread.hasMessage, 0, 0, remainingMs);
         Atomics.store(thread.hasMessage, 0, 0);
       }
     }
@@ -150,9 +151,9 @@ export class PackageThread {
 
   #send(call: Call, onResult: (result: () => Result) => void): Thread {
     this.#thread ??= this.#start();
-    this.#last += 1;
-    this.#thread.waiting.set(this.#last, onResult);
-    this.#thread.port.postMessage({ id: this.#last, ...call });
+    this.#lastId += 1;
+    this.#thread.waiting.set(this.#lastId, onResult);
+    this.#thread.port.postMessage({ id: this.#lastId, ...call });
     return this.#thread;
   }
 
@@ -267,8 +268,8 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   // The package's output is redirected to standard error, because standard output is reserved for results.
   process.stdout.write = process.stderr.write.bind(process.stderr);
   const fs: Functions = load("node:fs");
-  const writing = ["write", "writev", "writeFile", "appendFile"];
-  for (const each of writing.flatMap((write) => [write, `${write}Sync`]))
+  const writeFunctions = ["write", "writev", "writeFile", "appendFile"];
+  for (const each of writeFunctions.flatMap((write) => [write, `${write}Sync`]))
     fs[each] = new Proxy(fs[each] ?? (() => {}), {
       apply: (write, self, [to, ...rest]) => Reflect.apply(write, self, [to === 1 ? 2 : to, ...rest]),
     });
@@ -280,13 +281,16 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     const isOutput = (to: unknown, at: number) => to === 1 || (to === "inherit" && at === 1);
     return { ...options, stdio: stdio.map((to, at) => (isOutput(to, at) ? 2 : to)) };
   };
-  const starting = {
+  const redirectOptions = {
     apply: (start: never, self: unknown, args: never[]) => Reflect.apply(start, self, args.map(redirected)),
   };
   const { prototype } = programs.ChildProcess as unknown as { prototype: Functions };
-  prototype.spawn = new Proxy(prototype.spawn ?? (() => {}), starting);
+  prototype.spawn = new Proxy(prototype.spawn ?? (() => {}), redirectOptions);
   for (const each of ["spawnSync", "execSync", "execFileSync"] as const)
-    (programs as unknown as Functions)[each] = new Proxy(programs[each] as Functions[string], starting);
+    (programs as unknown as Functions)[each] = new Proxy(
+      programs[each] as Functions[string],
+      redirectOptions,
+    );
   syncBuiltinESMExports();
 
   const fetchFrom = (fetch: number) => (at: unknown) => {
@@ -295,7 +299,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     return new Promise((succeed, fail) => requests.set(request, { succeed, fail }));
   };
 
-  const loaded = async () => {
+  const loadDefinition = async () => {
     // Node's warning that `USE_MAIN_CONTEXT_DEFAULT_LOADER` is experimental is suppressed.
     const { emitWarning } = process;
     process.emitWarning = () => {};
@@ -318,7 +322,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     return functions.create?.({ ...setup, fetch: fetchFrom(number) });
   };
   const findOwner = (owner: Owner | undefined) => {
-    definition ??= loaded();
+    definition ??= loadDefinition();
     if (owner === undefined) return definition;
     const provider = providers.get(owner.number) ?? create(owner);
     providers.set(owner.number, provider);
@@ -331,16 +335,16 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
       (each) => typeof value[each] === "function",
     );
 
-  const run = async ({ id, name: called, args, owner, fetch }: Call & { id: number }) => {
+  const run = async ({ id, name: functionName, args, owner, fetch }: Call & { id: number }) => {
     try {
       const value = await findOwner(owner);
       const functions = Object(value) as Functions;
-      if (called === "load" || called === "create") {
-        const json = called === "load" ? JSON.stringify(value) : undefined;
+      if (functionName === "load" || functionName === "create") {
+        const json = functionName === "load" ? JSON.stringify(value) : undefined;
         return post({ id, json, functions: listFunctions(functions) });
       }
       const callArgs = fetch === undefined ? args : [...args, { fetch: fetchFrom(fetch) }];
-      post({ id, json: JSON.stringify(await functions[called]?.(...callArgs)), functions: [] });
+      post({ id, json: JSON.stringify(await functions[functionName]?.(...callArgs)), functions: [] });
     } catch (error) {
       const failed = failedFetches.get(Object(error));
       post({ id, error: errorText(error), ...(failed !== undefined && { fetch: failed }) });

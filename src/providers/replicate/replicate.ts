@@ -36,7 +36,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
     async request(job, context) {
       const model = job.options.model ?? "";
       const allowed = await modelInputs(model, server, { ...deps, ...context });
-      const input = await inputFor(job, allowed, context);
+      const input = await createInput(job, allowed, context);
       const version = model.split(":")[1];
       return version === undefined
         ? { path: `/models/${model}/predictions`, body: { input } }
@@ -78,7 +78,7 @@ type Input = Readonly<Record<string, unknown>>;
  * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model
  * does not support
  */
-async function inputFor(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
+async function createInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
   const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
@@ -108,13 +108,13 @@ function sizeInput(job: Job, allowed: ModelInputs): Input {
   const size = requestedSize(job);
   const sized = { ratio: requestRatio(job), size };
   if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
-  const hasPixels = (allowed?.has("width") && allowed.has("height")) ?? false;
+  const hasPixelInputs = (allowed?.has("width") && allowed.has("height")) ?? false;
   const shape = allowed?.get("aspect_ratio");
   const { ratio } = sized;
-  if (ratio === undefined) return hasPixels && !shape && request.quality ? { ...size } : {};
-  if (allowed === null || (shape && takes(shape, ratio))) return { aspect_ratio: ratio };
-  if (shape && hasPixels && shape.values?.includes("custom")) return { aspect_ratio: "custom", ...size };
-  if (hasPixels) return { ...size };
+  if (ratio === undefined) return hasPixelInputs && !shape && request.quality ? { ...size } : {};
+  if (allowed === null || (shape && supportsValue(shape, ratio))) return { aspect_ratio: ratio };
+  if (shape && hasPixelInputs && shape.values?.includes("custom")) return { aspect_ratio: "custom", ...size };
+  if (hasPixelInputs) return { ...size };
   throw unsendable(`${model} has no ratio ${ratio}. ${describeChoices(shape?.values ?? [])}.`);
 }
 
@@ -122,7 +122,7 @@ function requestRatio({ request: { ratio } }: Job): string | undefined {
   return ratio === "auto" ? undefined : ratio;
 }
 
-function takes({ values }: ModelInput, value: string): boolean {
+function supportsValue({ values }: ModelInput, value: string): boolean {
   return values === null || values.includes(value);
 }
 
@@ -165,7 +165,7 @@ async function referenceInput(job: Job, allowed: ModelInputs, context: JobContex
   const list = names.find((name) => allowed?.get(name)?.isList);
   const single = names.find((name) => !allowed?.get(name)?.isList);
   const name = references.length > 1 ? list : (single ?? list);
-  if (name === undefined) throw noImageInput(job, names, allowed);
+  if (name === undefined) throw noImageInputError(job, names, allowed);
   const urls = referenceUrls(references, context);
   return { [name]: name === list ? urls : urls[0] };
 }
@@ -176,16 +176,16 @@ async function referenceInput(job: Job, allowed: ModelInputs, context: JobContex
  */
 function imageInputs(allowed: ModelInputs): readonly string[] {
   if (allowed === null) return ["image"];
-  const usual = IMAGE_INPUTS.filter((name) => allowed.has(name));
+  const knownNames = IMAGE_INPUTS.filter((name) => allowed.has(name));
   const urls = urlInputs(allowed);
-  return usual.length > 0 || urls.length !== 1 ? usual : urls;
+  return knownNames.length > 0 || urls.length !== 1 ? knownNames : urls;
 }
 
 function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
   return [...allowed].filter(([, { isUrl }]) => isUrl).map(([name]) => name);
 }
 
-function noImageInput({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
+function noImageInputError({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
   if (names.length > 0)
     return unsendable(`${options.model} supports one reference image, not ${references.length}.`);
   const inputs = imageInputs(allowed);

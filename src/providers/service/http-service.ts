@@ -25,7 +25,7 @@ export interface ServiceOptions {
   requestTimeoutMs?: number | undefined;
 }
 
-const DOCUMENTED = ["prompt", "model", "ratio", "image", "maxImages", "quality"] as const;
+const DOCUMENTED_FIELDS = ["prompt", "model", "ratio", "image", "maxImages", "quality"] as const;
 
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
@@ -44,7 +44,7 @@ export class HttpImageService implements Provider {
   }
 
   get supports(): Provider["supports"] {
-    return this.#isServer ? FIELD_NAMES : DOCUMENTED;
+    return this.#isServer ? FIELD_NAMES : DOCUMENTED_FIELDS;
   }
 
   get limits(): Provider["limits"] {
@@ -65,7 +65,7 @@ export class HttpImageService implements Provider {
         signal: how?.signal,
         onSent: how?.onSent,
       });
-      return readSubmit(reply, this.#reading);
+      return readSubmit(reply, this.#replyContext);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       if (!error.wasSent) return { outcome: "not_sent", cause: error };
@@ -87,7 +87,7 @@ export class HttpImageService implements Provider {
         timeoutMs: Math.min(timeoutMs, this.#options.requestTimeoutMs ?? POLL.timeoutMs),
         signal,
       });
-      return readPoll(reply, this.#reading);
+      return readPoll(reply, this.#replyContext);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
       return failedPoll(this.#maskKey(connectionErrorText(error)), { connectionError: error });
@@ -101,7 +101,7 @@ export class HttpImageService implements Provider {
     return isServerKey(this.#options.apiKey);
   }
 
-  get #reading(): ReplyContext {
+  get #replyContext(): ReplyContext {
     return { maskKey: this.#maskKey, nowMs: this.#options.clock.now(), isServer: this.#isServer };
   }
 

@@ -58,7 +58,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
     return {
       status,
       envelope,
-      summary: `HTTP ${status}, ${described(text)}`,
+      summary: `HTTP ${status}, ${describeBody(text)}`,
       isOpenAiStyle: baseUrl.endsWith("/v1") || /^\s*{\s*"error"\s*:\s*{/.test(text),
       dateMs: Number.isNaN(dateMs) ? null : dateMs,
       elapsedMs: performance.now() - start,
@@ -71,7 +71,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
 const MAX_TEXT_LENGTH = 80;
 
 /** Describes a body in a few words, or returns its beginning. */
-function described(body: string): string {
+function describeBody(body: string): string {
   const text = collapseWhitespace(body);
   if (text === "") return "an empty reply";
   if (isPage(text)) return HTML_PAGE;
@@ -106,7 +106,7 @@ export function describeOtherServer(
   const message = `${url.href} is not the service's API (${summary}).`;
   if (isOpenAiStyle) {
     const login = `login --generator ${shellWord(generatorAddress(url))}`;
-    const hint = phrase`That is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;
+    const hint = phrase`This is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;
     return { message, hint };
   }
   return { message, hint: "Is the base URL right? It includes the service's /api." };

@@ -27,29 +27,29 @@ export interface ReplyContext {
  * HTTP statuses that mean that a submit was certainly refused and not charged, even if the reply has no
  * envelope.
  */
-const DEFINITE_NO = new Set([400, 401, 403, 404, 413, 422]);
+const REFUSAL_STATUSES = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
  * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete.
  * After an invalid reply the outcome is unknown, because the request might have been charged.
  */
-export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply {
+export function readSubmit(reply: HttpReply, context: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
   const unknown = (why: string): SubmitReply => ({
     outcome: "unknown",
     why,
-    excerpt: replyExcerpt(body, reading.maskKey),
+    excerpt: replyExcerpt(body, context.maskKey),
     ...(cut && { cause: cut }),
   });
-  const envelope = parseEnvelope(body, reading.maskKey);
-  if (cut && envelope.kind === "invalid") return unknown(reading.maskKey(connectionErrorText(cut)));
+  const envelope = parseEnvelope(body, context.maskKey);
+  if (cut && envelope.kind === "invalid") return unknown(context.maskKey(connectionErrorText(cut)));
   const { key = null, detail } = envelope.kind === "error" ? envelope : {};
   const refused = () => refusedSubmit(key, status, "no", detail);
   if (status === 429) {
-    const retryAfterMs = statedWaitMs({ headers, body }, reading.nowMs);
+    const retryAfterMs = statedWaitMs({ headers, body }, context.nowMs);
     return { outcome: "rate_limited", retryAfterMs, error: refused() };
   }
-  if (DEFINITE_NO.has(status)) return { outcome: "refused", error: refused() };
+  if (REFUSAL_STATUSES.has(status)) return { outcome: "refused", error: refused() };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
     return unknown(`the service answered HTTP ${status}`);
   }
@@ -62,23 +62,23 @@ export function readSubmit(reply: HttpReply, reading: ReplyContext): SubmitReply
 }
 
 /** Interprets the reply to a poll (section 4.2). */
-export function readPoll({ status, headers, body, cut }: HttpReply, reading: ReplyContext): PollReply {
+export function readPoll({ status, headers, body, cut }: HttpReply, context: ReplyContext): PollReply {
   const facts = {
     rateLimited: status === 429,
-    retryAfterMs: statedWaitMs({ headers, body }, reading.nowMs),
+    retryAfterMs: statedWaitMs({ headers, body }, context.nowMs),
     ...((status === 404 || status === 410) && { isMissing: true as const }),
   };
   const retry = (why: string, connectionError: TransportError | null = null) =>
     failedPoll(why, { ...facts, connectionError });
   if (isRetryable(status)) return retry(`HTTP ${status}`);
-  const envelope = parseEnvelope(body, reading.maskKey);
-  if (cut && envelope.kind === "invalid") return retry(reading.maskKey(connectionErrorText(cut)), cut);
+  const envelope = parseEnvelope(body, context.maskKey);
+  if (cut && envelope.kind === "invalid") return retry(context.maskKey(connectionErrorText(cut)), cut);
   const { key = null, detail } = envelope.kind === "error" ? envelope : {};
   if (key !== null || status === 401 || status === 403) {
     return { outcome: "refused", error: refusedPoll(key, status, detail) };
   }
   if (status < 200 || status >= 300) return retry(`HTTP ${status}`);
-  const task = envelope.kind === "success" ? parsePolledState(envelope.data, reading.isServer) : null;
+  const task = envelope.kind === "success" ? parsePolledState(envelope.data, context.isServer) : null;
   if (task === null)
     return retry(envelope.kind === "invalid" ? envelope.why : "a reply without a task in it");
   return { outcome: "state", task };

@@ -210,8 +210,8 @@ describe("a package", () => {
     ["throw new Error('boom');", "cannot be loaded: boom"],
     ["module.exports = null;", "its version is undefined"],
     [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not 1 or a larger whole number"],
-    [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not the end of host names"],
-    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of texts"],
+    [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not a suffix of host names"],
+    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of strings"],
   ])("that is %s is refused", async (code, why) => {
     const config = await installed(code);
     expect(() => installedPackage(named("npm:fox"), config)).toThrow(why);
@@ -239,7 +239,7 @@ describe("a package", () => {
   });
 
   it.each([
-    ["throws", "{ throw new Error('boom'); }", "The package cannot check it: boom."],
+    ["throws", "{ throw new Error('boom'); }", "The package cannot check the request: boom."],
     ["answers with false", "{ return false; }", null],
   ])("whose check %s", async (_what, body, problem) => {
     const { provider } = await providerOf("npm:fox", await installed(`${HEAD}{ check() ${body} }) };`));
