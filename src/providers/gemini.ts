@@ -93,7 +93,7 @@ function readReply(reply: StoredReply): ReadReply | null {
 /** Reasons that mean that the service refused the content, so that a retry would be refused too. */
 const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/** Returns the reason for a missing image as the JSON of an API error, or null. Fields in snake case are from gateways. */
+/** Returns the reason for a missing image as the JSON of an API error, or null. Gateways use snake case. */
 function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,

@@ -6,7 +6,7 @@ import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** GET /generate-image (section 4.2). Tasks of other accounts are unknown. */
+/** GET /generate-image (section 4.2). A task of another account is reported as unknown. */
 export async function poll(
   request: ServiceRequest,
   account: Account,
@@ -28,7 +28,8 @@ interface PolledTask {
 }
 
 /**
- * The document has no status for a running task (section 2.3), and clients treat any unknown status as running.
+ * Returns the state of a task. A running task is `processing`, although the document defines no status for it (section
+ * 2.3), because clients treat any unknown status as running.
  */
 function pollState(task: Task, service: SandboxService): PolledTask {
   if (service.clock.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
@@ -53,9 +54,7 @@ const ERROR_PAGE = `<!doctype html>
 <body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
 `;
 
-/**
- * GET /files/<task>/<index>.png: an image, for everyone with its signed URL. It is drawn again for each request.
- */
+/** GET /files/<task>/<index>.png, without a key, because the URL is signed. Draws the image again for each request. */
 export async function serveFile(
   address: FileAddress,
   { secret, tasks, clock, draw }: SandboxService,
@@ -66,14 +65,14 @@ export async function serveFile(
   if (task === null) return unknownError("no such task", { status: 404 });
 
   if (task.image === "error page")
-    return { kind: "page", status: 200, html: ERROR_PAGE, note: "an error page, as asked for" };
+    return { kind: "page", status: 200, html: ERROR_PAGE, note: "error page (injected fault)" };
   const picture = await drawTask(task, link.index, draw);
   const png = { kind: "picture", mediaType: "image/png", bytes: null } as const;
   if (task.image === "whole") return { ...png, chunks: picture, cutShort: false, note: null };
-  return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short, as asked for" };
+  return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short (injected fault)" };
 }
 
-/** Loads the drawing code at its first use, because it is often unnecessary. */
+/** Draws an image. The drawing code is imported here, because many sandboxes never draw an image. */
 async function drawTask(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([

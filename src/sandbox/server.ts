@@ -21,16 +21,17 @@ export interface Sandbox {
 }
 
 /**
- * Serves the image service of the document on this machine, for free. It follows the document's rules and prices
- * (1 credit if it has none), and returns real images. If the document is silent:
- * - Refusals have HTTP status 200, except 403 for `SUBSCRIPTION_REQUIRED`, and 400 with
- * `image_generation.error.invalid_request` for errors without a key.
- * - Any key with the prefix `sk-` has an account; only `sk-sandbox-basic` has no subscription.
- * - A running task has the status `processing`; a result URL is valid for an hour.
+ * Serves a free imitation of the image service on this machine. It follows the rules and prices of the service's
+ * document, and returns real images. These rules are not in the document:
+ * - A request without a documented price costs 1 credit.
+ * - A refusal with a key of the document has HTTP status 200, or 403 for `SUBSCRIPTION_REQUIRED`. Any other invalid
+ * request is refused with `image_generation.error.invalid_request` and a status from 400.
+ * - Any key with the prefix `sk-` has an account. Only the account of `sk-sandbox-basic` has no subscription.
+ * - A running task has the status `processing`. A result URL is valid for an hour.
  * - Reference images are never downloaded.
- * `[sandbox:…]` in a prompt injects a fault: `fail`, `slow=30s`, `no-credits`, `subscription`, `429` (once),
- * `500`, `drop` (the task is charged, but its reply is lost), `truncate` and `html` (for the image), `expired`
- * (the first result URL).
+ * - `[sandbox:…]` in a prompt injects a fault: `fail`, `slow=30s`, `no-credits`, `subscription`, `429` (once), `500`,
+ * `drop` (the task is charged, but the reply is lost), `truncate` (half an image), `html` (a page in place of an
+ * image), `expired` (the first result URL has expired).
  * @throws the system's error if the port is in use or the folder is unusable
  */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
@@ -48,7 +49,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   };
   server.on("request", createListener(sandboxOperations(service), options.onRequest));
   try {
-    // After the start, because a sandbox that cannot start must not change the balances of a running one.
+    // Balances are set after the start, because a failed start must not change the balances of a running sandbox.
     if (credits !== undefined) state.accounts.setNamedBalances(credits);
   } catch (error) {
     await close();

@@ -10,10 +10,10 @@ import type { Account } from "./state/accounts.ts";
 import type { SandboxService } from "./state/state.ts";
 import type { Task } from "./state/tasks.ts";
 
-/** Models with this prefix need a subscription (section 2.2). */
+/** Prefix of the models that need a subscription (section 2.2). */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
-/** A valid request with defaults for missing fields. */
+/** A valid request, in which missing fields have their defaults. */
 interface SandboxRequest {
   prompt: string;
   model: Model;
@@ -24,7 +24,7 @@ interface SandboxRequest {
   credits: number;
 }
 
-/** Cost of a request without a documented price. The real service may charge more. */
+/** Cost of a request without a documented price. The real service might charge more. */
 const UNDOCUMENTED_CREDITS = 1;
 
 export function readRequest(
@@ -65,7 +65,7 @@ export async function submit(
   return findRefusal(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
-/** Refuses a request because of its subscription, rate limit, balance or an injected fault. */
+/** Returns a refusal because of a missing subscription, a low balance or an injected fault, otherwise null. */
 function findRefusal(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,
@@ -77,14 +77,14 @@ function findRefusal(
     return refusal("SUBSCRIPTION_REQUIRED", { status: 403 });
   }
   if (faults.has("429") && isFirstAttempt(`${account.id} ${prompt}`, service)) {
-    return unknownError("asked to come back", { status: 429, headers: { "Retry-After": "1" } });
+    return unknownError("injected fault", { status: 429, headers: { "Retry-After": "1" } });
   }
   if (faults.has("no-credits")) return refusal("my_credits.no_credits_description");
   if (!service.accounts.covers(account, credits)) return insufficientCreditsReply(credits);
-  return faults.has("500") ? unknownError("asked for", { status: 500 }) : null;
+  return faults.has("500") ? unknownError("injected fault", { status: 500 }) : null;
 }
 
-/** Time after a 429 reply in which the next submit succeeds. */
+/** Time after a 429 reply within which the same submit succeeds, in milliseconds. */
 const RETRY_WINDOW_MS = 60_000;
 
 function isFirstAttempt(submit: string, { refusedAt, clock }: SandboxService): boolean {
@@ -94,7 +94,7 @@ function isFirstAttempt(submit: string, { refusedAt, clock }: SandboxService): b
   return !isRetry;
 }
 
-/** Writes the task, then charges it, then replies, so that a crash never charges a task that does not exist. */
+/** Writes the task before the charge, so that a crash cannot charge for a task that does not exist. */
 async function charge(
   valid: SandboxRequest,
   directives: Directives,
@@ -175,13 +175,13 @@ export interface Directives {
   faults: ReadonlySet<Fault>;
   slowMs: number | null;
   prompt: string;
-  /** The first unknown directive, or null. It stays in the prompt, as at the real service. */
+  /** The first unknown directive, or null. Unknown directives stay in the prompt, as they do at the real service. */
   unknown: string | null;
 }
 
 const DIRECTIVE = /(\[sandbox:[^\]]{0,40}\])/;
 
-/** Finds and removes `[sandbox:…]` anywhere in a prompt, with the spaces around it. The first duration wins. */
+/** Reads each `[sandbox:…]` in a prompt, and removes it with the spaces around it. Only the first duration counts. */
 export function readDirectives(prompt: string): Directives {
   const pieces = prompt.split(DIRECTIVE).map((text) => ({ text, meaning: parseDirective(text) }));
   const meanings = pieces.map(({ meaning }) => meaning);

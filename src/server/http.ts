@@ -7,7 +7,7 @@ import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply
 
 export interface RequestLine extends Delivery {
   method: string;
-  /** Without the query, which may contain a signature. */
+  /** Path without the query, because a query can contain a signature. */
   path: string;
 }
 
@@ -28,13 +28,13 @@ export type Version1Handler = (
   key: string | null,
 ) => Promise<ServerReply>;
 
-/** Operations of a service. Each `key` is well-formed, but may be unknown. */
+/** Operations of a service. Each `key` has the right format, but might be unknown to the service. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
   submit: Operation;
   /** GET /generate-image (section 4.2). */
   poll: Operation;
-  /** GET /files/<task>/<name>: an image. Its signed URL needs no key. */
+  /** GET /files/<task>/<name>: an image. No key is needed, because the URL is signed. */
   file(address: FileAddress): Promise<ServerReply>;
   version1?: Version1Handler;
 }
@@ -43,8 +43,8 @@ const API_PATH = "/api/generate-image";
 const FILE_PATH = /^\/files\/([^/]+)\/([^/]+)$/;
 
 /**
- * Creates the HTTP handler of a service. The reply to an unknown path (404) is JSON without the envelope; those to
- * a wrong method (405), an invalid address (400) and a bug (500) have it.
+ * Creates the HTTP handler of a service. The error for an unknown path (404) is JSON without the envelope. The errors
+ * for a wrong method (405), an invalid address (400) and a bug (500) have the envelope.
  */
 export function createListener(
   operations: Operations,
@@ -74,7 +74,7 @@ function getClientId({ headers }: IncomingMessage): string | null {
 function parseAddress({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
-  // Joined rather than resolved, because a path that begins with // would name another host.
+  // The texts are joined, because `new URL(url, origin)` reads a host name after // at the start of a path.
   return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 
@@ -108,11 +108,11 @@ function route(
     const request = { url, headers, body: incoming, signal };
     return operations.version1(request, method ?? "", parseKey(headers.authorization));
   }
-  // An envelope would make a wrong base URL look like the right one.
+  // This error has no envelope, because an envelope would make a wrong base URL look correct.
   if (url.pathname !== API_PATH)
     return { kind: "json", status: 404, body: { error: "not found" }, note: "no such path" };
   if (method !== "POST" && method !== "GET") return methodNotAllowed("GET, POST");
-  // Credentials are checked first (section 4.1).
+  // The key is checked before the rest of the request (section 4.1).
   const headers = joinHeaders(incoming);
   const key = parseKey(headers.authorization);
   if (key === null) return refusal("login_required");
@@ -130,7 +130,7 @@ function methodNotAllowed(allowed: string): ServerReply {
   return invalidRequest("method not allowed", { status: 405, headers: { Allow: allowed } });
 }
 
-/** The key of an Authorization header (section 5); null if it is missing or malformed. */
+/** Returns the key of an Authorization header (section 5); null if the key is missing or malformed. */
 function parseKey(authorization = ""): string | null {
   const [, key = ""] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   return /^sk-./.test(key) ? key : null;

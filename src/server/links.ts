@@ -15,7 +15,7 @@ export interface Link {
 
 export const LINK_SECONDS = 3600;
 
-/** The result of a task (section 2.3): the signed URL of a single image, or an array for several. */
+/** Returns the result of a task (section 2.3): the signed URL of a single image, or an array of URLs. */
 export function resultUrl(
   { origin, secret }: { origin: string; secret: string },
   { taskId, expires }: Pick<Link, "taskId" | "expires">,
@@ -38,7 +38,7 @@ export interface FileAddress {
   query: URLSearchParams;
 }
 
-/** Refuses a URL that is not signed by this service, or that has expired. */
+/** Refuses a URL that has expired, or that this service did not sign. */
 export function verifyLink(
   { taskId, name, query }: FileAddress,
   secret: string,
@@ -57,7 +57,7 @@ function sign({ taskId, index, extension, expires }: Link, secret: string): stri
   return createHmac("sha256", secret).update(`${taskId}/${index}.${extension}/${expires}`).digest("hex");
 }
 
-/** Compares in constant time, so that the duration reveals nothing to an attacker. */
+/** Compares two texts in constant time, so that an attacker learns nothing from the duration. */
 export function isSameText(text: string, expected: string): boolean {
   const [a, b] = [Buffer.from(text), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
@@ -65,7 +65,7 @@ export function isSameText(text: string, expected: string): boolean {
 
 const SECRET_DIGITS = 64;
 
-/** Reads a secret, and creates its file if missing. All processes have the same secret. */
+/** Reads a secret. If the file is missing, creates one. All processes get the same secret. */
 export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {
     return await readPublished(file, (text) => text.length >= prefix.length + SECRET_DIGITS);

@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 
 const LOOPBACK = "127.0.0.1";
 
-/** Limits for slow or idle clients, which would occupy connections. */
+/** Limits for slow or idle clients, because every client occupies one of the connections. */
 const MAX_HEAD_MS = 5_000;
 const MAX_REQUEST_MS = 30_000;
 const MAX_IDLE_MS = 60_000;

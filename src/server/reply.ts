@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 
-/** The keys of section 7, and a key of this server for invalid requests. */
+/** Error keys of section 7, and `invalid_request`, which the document does not define. */
 export type ErrorKey =
   | "login_required"
   | "image_generation.error.empty_prompt"
@@ -10,7 +10,7 @@ export type ErrorKey =
   | "my_credits.no_credits_description"
   | "SUBSCRIPTION_REQUIRED";
 
-/** The `errorCode` of a failed task. The document does not define any. */
+/** The `errorCode` of a failed task. The number is arbitrary, because the document defines no codes. */
 export const FAILURE_CODE = 1001;
 
 /** A reply. `note` is for the server's log, never for the client. */
@@ -21,7 +21,7 @@ export type ServerReply = { note: string | null } & (
   | { kind: "live"; write: (outgoing: ServerResponse) => Promise<{ status: number; note: string }> }
   /** JSON without the envelope. */
   | { kind: "json"; status: number; headers?: Record<string, string>; body: object }
-  /** `cutShort`: closes the connection before the end. `onSent`: called after complete delivery. */
+  /** `cutShort`: closes the connection before the image is complete. `onSent`: called after a complete delivery. */
   | {
       kind: "picture";
       chunks: AsyncIterable<Buffer>;
@@ -33,7 +33,7 @@ export type ServerReply = { note: string | null } & (
   | { kind: "silence" }
 );
 
-/** `data` is present on success only (section 2.1). `detail` is an extension of the document, for people. */
+/** Only a success has `data` (section 2.1). `detail` is a text for people, which the document does not define. */
 type Envelope = { code: 0; message: "ok"; data: object } | { code: -1; message: ErrorKey; detail?: string };
 
 export function success(data: object, note: string): ServerReply {
@@ -45,7 +45,7 @@ export interface RefusalFacts {
   status?: number;
   headers?: Record<string, string>;
   why?: string | undefined;
-  /** The problem, for the client. An extension of the document. */
+  /** Text about the problem for the client, in a field that the document does not define. */
   detail?: string;
 }
 
@@ -58,12 +58,12 @@ export function refusal(
   return { kind: "envelope", status, headers, body, note };
 }
 
-/** Refuses with HTTP 400; the document has no key for this. */
+/** Refuses an invalid request with HTTP 400 and `invalid_request`, because the document has no key for this error. */
 export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** Also for unknown tasks and links, for which section 7 has no key. */
+/** Refuses a request after an unknown error, or for an unknown task or link, because section 7 has no key for them. */
 export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

@@ -11,10 +11,10 @@ import { areWireFields, fieldsFrom, malformedField, type WireFields } from "../t
 import type { ServiceRequest } from "./http.ts";
 import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 
-/** Above any valid request: a prompt of 20,000 characters and 16 URLs. */
+/** Maximum size of a body. Valid requests are smaller, because they have at most 20,000 characters and 16 URLs. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Reads the JSON of a submit (section 4.1). Refuses other content types, invalid JSON, and more than 1 MiB. */
+/** Reads the JSON of a submit (section 4.1). Refuses another content type, invalid JSON, or more than 1 MiB. */
 export async function readJson(
   { headers, body }: ServiceRequest,
   parse: (text: string) => unknown = JSON.parse,
@@ -33,13 +33,13 @@ export async function readJson(
 
 interface CheckedBody {
   input: RequestInput;
-  /** undefined if the matrix does not have it. */
+  /** undefined if the matrix does not contain the model. */
   model: Model | undefined;
 }
 
 /**
- * Checks the document's rules; for an unknown model, only limits of fields. Ignores unknown fields.
- * @param invalid creates the refusals for which section 7 has no key
+ * Checks the rules of the document. For an unknown model, only the prompt's length, the number of images and the ratio
+ * are checked. Unknown fields are ignored. @param invalid creates a refusal for which section 7 has no key
  */
 export function checkBody(
   body: unknown,
@@ -62,7 +62,7 @@ export function checkBody(
   if (brokenRule(subject, [promptLength]) !== undefined)
     return { refused: refusal("image_generation.error.prompt_too_long") };
   const ruleProblem = brokenRule(subject, model === undefined ? [maxImages, ratio] : undefined)?.message;
-  // Unlike the command line, the service requires the exact spelling.
+  // The service requires the exact spelling of a quality, unlike the command line.
   const { quality = "1K" } = input;
   const isMisspelt = model !== undefined && canonicalQuality(quality) !== quality;
   const problem = ruleProblem ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);

@@ -13,14 +13,14 @@ export const SANDBOX_BASIC_KEY = "sk-sandbox-basic";
 const START_CREDITS = 1000;
 
 export interface Account {
-  /** Identifies the account on disk, because the key is never stored. */
+  /** Fingerprint of the key, which identifies the account on disk, because the key itself is never stored. */
   readonly id: string;
   readonly hasSubscription: boolean;
 }
 
 /**
- * `refilled`: one account has its initial balance again. `reset`: all accounts have, because the file cannot be
- * read.
+ * `refilled`: one account has its initial balance again. `reset`: all accounts have their initial balances again,
+ * because the file cannot be read.
  */
 export interface BalanceNotice {
   kind: "refilled" | "reset";
@@ -36,8 +36,8 @@ interface AccountOptions {
 type Balances = Readonly<Record<string, number>>;
 
 /**
- * The balances of all accounts, in one JSON file. A missing account has the initial balance. Two concurrent
- * charges may count as one, and a power cut may lose changes.
+ * The balances of all accounts, in one JSON file. An account that is not in the file has the initial balance. The file
+ * is not locked or synced, so that a concurrent charge or a power cut can undo a charge.
  */
 export class Accounts {
   readonly #file: string;
@@ -54,12 +54,12 @@ export class Accounts {
     return { id: keyFingerprint(key), hasSubscription: key !== SANDBOX_BASIC_KEY };
   }
 
-  /** Whether the balance is sufficient, if necessary after a refill. */
+  /** Whether the balance is sufficient. Refills a low balance first, if refills are allowed. */
   covers(account: Account, credits: number): boolean {
     return this.#balanceFor(account, credits) >= credits;
   }
 
-  /** @returns the remaining balance; null if it is too low */
+  /** @returns the remaining balance; null if the balance is too low */
   charge(account: Account, credits: number): number | null {
     const balance = this.#balanceFor(account, credits) - credits;
     if (balance < 0) return null;

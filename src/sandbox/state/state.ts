@@ -9,8 +9,8 @@ import { Accounts, type BalanceNotice } from "./accounts.ts";
 import { Tasks } from "./tasks.ts";
 
 /**
- * `unknown directive`: a `[sandbox:…]` in a prompt does not exist. `unknown subject`: the painter cannot draw the
- * main noun of a prompt.
+ * `unknown directive`: a prompt contains a `[sandbox:…]` that does not exist. `unknown subject`: the painter cannot
+ * draw the main noun of a prompt.
  */
 export type SandboxNotice =
   | BalanceNotice
@@ -18,19 +18,22 @@ export type SandboxNotice =
   | { kind: "unknown subject"; noun: string };
 
 export interface SandboxOptions {
-  /** Folder of tasks and balances, which several sandboxes may share. Created if missing. */
+  /** Folder of tasks and balances, which is created if it is missing. Several sandboxes can share a folder. */
   folder: string;
-  /** Default: 0, any unused port. */
+  /** Default: 0, which means any unused port. */
   port?: number;
-  /** Duration of a task. Default: 600. */
+  /** Duration of a task in milliseconds. Default: 600. */
   latencyMs?: number;
-  /** New balance of the accounts of the two named keys, and initial balance of new accounts (default 1000). */
+  /**
+   * New balance of the accounts of `SANDBOX_KEY` and `SANDBOX_BASIC_KEY`, and initial balance of all other accounts.
+   * Default: balances do not change, and the initial balance is 1000.
+   */
   credits?: number;
-  /** Whether a balance that is too low is refilled. Default: the request is refused. */
+  /** Whether a balance that is too low is refilled. Default: false, which means that the request is refused. */
   refills?: boolean;
   onNotice?: ((notice: SandboxNotice) => void) | undefined;
   matrix?: Matrix;
-  /** Default: pictures of the prompts' subjects. */
+  /** Function that draws the images. Default: draws the subject of the prompt. */
   draw?: DrawPicture | undefined;
   clock?: Pick<Clock, "now">;
   onRequest?: (line: RequestLine) => void;

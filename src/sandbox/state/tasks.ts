@@ -4,7 +4,7 @@ import { removeIfPresent } from "../../lib/durable.ts";
 import { errorCode } from "../../lib/error-text.ts";
 import { isNewTaskId } from "../../task/task-id.ts";
 
-/** A submitted task. The file never changes, because the status depends only on the time. */
+/** A submitted task. Its file never changes, because the status is calculated from the current time. */
 export interface Task {
   taskId: string;
   account: string;
@@ -13,7 +13,7 @@ export interface Task {
   /** Digest of the URLs of the reference images. */
   references?: string;
   ratio: string;
-  /** Absent if neither the request nor the model sets it. */
+  /** Absent if neither the request nor the model sets a quality. */
   quality?: string;
   imageCount: number;
   /** Milliseconds since the epoch. */
@@ -21,7 +21,7 @@ export interface Task {
   durationMs: number;
   end: "completed" | "failed";
   image: "whole" | "cut short" | "error page";
-  /** Whether the first result URL has expired when it is returned. */
+  /** Whether the first result URL is already expired when the sandbox returns it. */
   firstUrlExpired: boolean;
 }
 
@@ -33,7 +33,7 @@ export class Tasks {
     this.#folder = folder;
   }
 
-  /** Renames a complete file, so that no process reads a partial one. */
+  /** Writes a temporary file and renames it, so that other processes read only complete files. */
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
