@@ -101,7 +101,7 @@ const METADATA = {
   iptc: "IPTC",
   comments: "PNG text",
 } as const;
-/** UUID of a C2PA manifest store in any type of file. The store is signed, so a converted image cannot contain it. */
+/** UUID of a C2PA manifest store in any type of file. The manifest is signed, so a conversion would make it invalid. */
 const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
 
 /**

@@ -36,8 +36,8 @@ const DEFAULT_CELL = { width: 10, height: 20 };
 const SMALL_CELL = { width: 6, height: 12 };
 
 /**
- * Detects a terminal's graphics by its environment variables and by queries. A terminal ignores queries that it does
- * not support. Every terminal supports the last query (for primary attributes), whose answer therefore ends the wait.
+ * Detects a terminal's graphics by its environment variables and by queries. Terminals ignore queries that they do not
+ * support, so the last query is for primary attributes, which every terminal reports.
  */
 export async function detectScreen(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
@@ -80,7 +80,7 @@ async function detectProtocol({ env, detectGraphics }: Terminal, answer: string)
   return sixel || hasSixel ? "sixel" : "blocks";
 }
 
-/** Reads the size of a character in pixels, or divides the size of the window; null if both sizes are unknown. */
+/** Reads the size of a character in pixels, or calculates it from the size of the window; null if unknown. */
 function parseCell(answer: string, { columns, rows }: Terminal): Screen["cell"] | null {
   const [, height, width] = /\u001b\[6;(\d{1,3});(\d{1,3})t/.exec(answer) ?? [];
   const [, allHeight, allWidth] = /\u001b\[4;(\d{1,5});(\d{1,5})t/.exec(answer) ?? [];

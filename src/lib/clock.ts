@@ -19,7 +19,7 @@ export const systemClock: Clock = {
   async sleep(ms, signal) {
     const end = performance.now() + ms;
     for (let remainingMs = ms; remainingMs > 0; remainingMs = end - performance.now()) {
-      // Rounds up, because a timer can fire up to a millisecond early, and a second timer would be necessary.
+      // Rounds up, because a timer that fires up to a millisecond early would make a second timer necessary.
       const delayMs = Math.min(Math.ceil(remainingMs) + 1, MAX_TIMER_MS);
       await setTimeout(delayMs, undefined, { signal }).catch(() => signal?.throwIfAborted());
     }

@@ -1,4 +1,7 @@
-/** Maps items with at most `limit` concurrent calls. After an error, waits for the running calls and throws it. */
+/**
+ * Maps items with at most `limit` concurrent calls. After an error, no further call starts, and the error is thrown
+ * when the running calls have ended.
+ */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,

@@ -20,7 +20,7 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** Append mode preserves what a process on another machine writes to the same file after a takeover of the task. */
+/** Flags for a new file. `O_APPEND` prevents that two processes overwrite each other's lines. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /** An open file. Small operations are synchronous, because asynchronous operations take ten times as long. */
@@ -116,7 +116,7 @@ export class DiskFile {
     await ignoreUnsupported(() => promisify(fchmod)(this.#fd, mode));
   }
 
-  /** Does nothing if the file is closed. @throws the disk's error, although the file is then closed too */
+  /** Closes the file even if it throws. Further calls do nothing. @throws the disk's error */
   close(): void {
     const descriptor = this.#descriptor;
     this.#descriptor = null;

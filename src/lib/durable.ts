@@ -78,7 +78,7 @@ export async function syncFile(file: string): Promise<void> {
   await opened.sync().finally(() => opened.close());
 }
 
-/** Errors for folders that are write-only, or on a file system that cannot sync folders. */
+/** Errors if a folder is write-only, or if its file system cannot sync folders. */
 const UNSYNCABLE_ERRORS = new Set(["EACCES", "EPERM", "EINVAL", "ENOTSUP", "EOPNOTSUPP"]);
 
 /** Makes the names of new files, but not their content, survive a power cut. Does nothing on Windows. */

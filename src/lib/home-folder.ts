@@ -29,7 +29,7 @@ const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
 
 /**
  * Expands a leading `~`, which shells do not expand after `--output=`.
- * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which as a path would create folders
+ * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders if used as a path
  */
 export function expandHome(file: string): string {
   refuseAddress(file, "Give");

@@ -120,7 +120,7 @@ function isAlive(other: ProcessIdentity, self: ProcessIdentity, proc: string): b
   } catch (error) {
     if (errorCode(error) !== "EPERM") return false;
   }
-  // The system has no start times, so an earlier process cannot be distinguished from a later one with the same id.
+  // Without start times, a later process with the same id cannot be distinguished.
   if (self.started === "") return true;
   const stat = readStat(proc, other.pid);
   return !hasEnded(stat) && other.started === startTime(stat);

@@ -4,7 +4,7 @@ import { retryWhileInUse } from "./durable.ts";
 import { errorCode } from "./error-text.ts";
 import { readText } from "./read-file.ts";
 
-/** Errors of `link` on file systems without hard links (FAT, some network mounts; EISDIR: FAT on Windows). */
+/** Errors of `link` on file systems without hard links, such as FAT. On Windows, the error for FAT is EISDIR. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
 /**
@@ -34,8 +34,8 @@ export async function publish(
 }
 
 /**
- * Creates the target from a complete temporary file, and never replaces a file. On file systems without hard links
- * it copies the file, so another process can read the target before the copy is complete.
+ * Creates the target from a complete temporary file, and never replaces a file. If the file system has no hard links,
+ * the file is copied, so that another process can read an incomplete target.
  * @returns "published" if the target is a hard link to the temporary file, "copied" if it is a new file
  */
 export async function publishOnce(

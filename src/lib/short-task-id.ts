@@ -1,7 +1,10 @@
 // Separate from `task.ts`, so that code for file names does not load the code for tasks.
 const CHARACTERS = 8;
 
-/** Returns the end of an id, where ids differ most. The history and file names show short ids; commands accept them. */
+/**
+ * Returns the end of an id, where ids differ most. The history and file names show this short id, and every command
+ * accepts it.
+ */
 export function shortTaskId(id: string): string {
   return id.replace(/[^A-Za-z0-9]/g, "").slice(-CHARACTERS) || "task";
 }

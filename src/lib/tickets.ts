@@ -22,15 +22,15 @@ export interface HeldTicket {
   readonly name: string;
   /**
    * Extends the ticket to `durationMs` from now.
-   * @returns false if the ticket is no longer valid, so that another process might have the resource
+   * @returns false if the ticket is no longer valid and another process might have the resource
    * @throws the disk's error; the ticket stays valid until its previous expiry
    */
   renew(durationMs: number, count?: number): boolean;
   /** Whether the ticket has never expired and its file still exists. @throws the disk's error */
   isStillHeld(): boolean;
   /**
-   * @param keepMs time for which the resource stays blocked for all processes, because a server might still
-   * work on it; at most a day, default 0
+   * @param keepMs time for which the resource stays blocked for all processes, because work of this process might
+   * still run on a server; at most a day, default 0
    * @throws the disk's error; the ticket then stays valid until its lease expires or this process ends
    */
   release(keepMs?: number): void;
@@ -93,7 +93,7 @@ export class Tickets {
       for (let attempt = 1; ; attempt++) {
         const others = this.listActive(resource).filter(({ name }) => name !== ownTicket.name);
         const isAvailable = others.length < max;
-        // If this process was suspended, the ticket can have expired, and other processes have ignored it.
+        // If this process was suspended, the ticket can have expired, so that another process has taken a ticket.
         if (!ticket.isStillHeld()) break;
         if (isAvailable) return ticket;
         const isOutranked = others.filter((other) => compareTickets(other, ownTicket) < 0).length >= max;

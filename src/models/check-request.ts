@@ -39,7 +39,7 @@ import { normalizeInput, toRequest } from "./wire.ts";
 export interface CheckOptions extends Pick<RuleInput, "uploads" | "inherited"> {
   /** Default: true. If false, the rules of the service's document refuse only an empty prompt. */
   validate?: boolean;
-  /** Names of the values in messages. Default: the flags of `imggen generate`. */
+  /** Names of the fields in messages. Default: the flags of `imggen generate`. */
   labels?: Partial<Labels>;
   savedFields?: SavedFields;
   /** The user's generator. If absent or null, the request is for the service. */

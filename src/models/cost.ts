@@ -4,7 +4,7 @@ import { canonicalQuality, type Matrix, MODELS, type Model } from "./matrix.ts";
 
 export interface Cost {
   credits: number | null;
-  /** Whether the price is undocumented, so that `credits` is the model's lowest price. */
+  /** If true, the price is undocumented and `credits` is the model's lowest price. */
   estimate: boolean;
 }
 
@@ -29,7 +29,7 @@ export function withoutCost(matrix: Matrix): Matrix {
   return matrix.map((model) => ({ ...model, credits: { default: 0 } }));
 }
 
-/** Returns the highest documented price of a request in credits, at which budgets count a request of unknown cost. */
+/** Highest documented price of a request in credits. Budgets count a request of unknown cost at this price. */
 export function highestCost(matrix: Matrix): number {
   const costs = matrix.flatMap(({ credits }) => (credits === null ? [] : Object.values(credits)));
   // If a generator's matrix has no prices, uses the service's prices, because the images can cost as much.

@@ -27,7 +27,7 @@ export function resolveModel(name: string, matrix: Matrix): Model | undefined {
 
 /** Returns the ids most similar to an unknown name: first ids that contain the name, then ids by edit distance. */
 export function nearestModels(name: string, matrix: Matrix, count = 3): string[] {
-  // Limits the comparison, because a user can paste a long text by mistake.
+  // Compares only the first characters, because a user can paste a long text by mistake.
   const query = name.toLowerCase().slice(0, MAX_ID_LENGTH);
   if (query.trim() === "") return [];
   const maxDistance = Math.max(2, Math.floor(query.length / 3));

@@ -9,7 +9,7 @@ export interface Limit {
 /** A request that the service's document excludes. Thrown before anything is sent. */
 export class InvalidRequestError extends ImggenError {
   readonly type = "invalid_request";
-  /** Supported values of the refused field. Null if the problem is not a value that the model does not list. */
+  /** Supported values of the refused field; null for other problems. */
   readonly limit: Limit | null;
 
   constructor(message: string, { limit, ...facts }: ErrorFacts & { limit?: Limit | undefined } = {}) {

@@ -14,7 +14,7 @@ export interface References {
 }
 
 /**
- * A model of the service's document. `imggen models --json` prints it in this form. `null` means that a value is
+ * A model of the service's document, in the form that `imggen models --json` prints. `null` means that a value is
  * undocumented. An empty value (`[]`, `max: 0`) means that the document excludes the feature.
  */
 export interface Model {

@@ -28,7 +28,7 @@ function referenceFile(reference: SizedJob["references"][number] | undefined): s
   return reference !== undefined && "file" in reference ? reference.file : "";
 }
 
-/** Returns the display size of an image, or null if the image cannot be read, which the submit reports later. */
+/** Returns the display size of an image; null if the image cannot be read. The submit reports such an image later. */
 function imageSize(file: string): Size {
   try {
     const inspection = inspectFile(file);

@@ -44,7 +44,10 @@ export function generatorFieldWarnings({ seed, negative, fields }: SavedFields):
   return values.map(([name, value]) => leftOutWarning(name, value, "The service does not support it."));
 }
 
-/** Omits values from config.json that are unsupported. @param findProblem returns a sentence, or null if supported */
+/**
+ * Omits values from config.json that are unsupported.
+ * @param findProblem returns a sentence about an unsupported part of the input, or null
+ */
 export function omitUnsupported(
   input: RequestInput,
   original: SavedFields,

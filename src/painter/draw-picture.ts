@@ -70,7 +70,7 @@ function chunk(type: string, data: Buffer): Buffer {
   return framed;
 }
 
-/** Encodes each row as differences to the row above. @param previous row above the first row; receives the last row */
+/** Encodes rows as differences from the row above. @param previous row above the first row; receives the last row */
 export function filterRows(pixels: Uint8Array, previous: Uint8Array): Buffer {
   const stride = previous.length;
   const filtered = Buffer.allocUnsafe((pixels.length / stride) * (stride + 1));

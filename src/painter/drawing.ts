@@ -42,7 +42,7 @@ function addCurves(line: Point[], targets: readonly Point[]): void {
   }
 }
 
-/** Position of a drawing's foot, and pixels per unit of the drawing in both directions. Negative values mirror it. */
+/** Position of a drawing's foot, and pixels per unit across and down. A negative value mirrors the drawing. */
 export type Foot = readonly [x: number, y: number, across: number, down: number];
 
 export const [BLACK, SNOW, CREAM] = parseColors("000000 f4f8ff f6ead8") as [Rgb, Rgb, Rgb];

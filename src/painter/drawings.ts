@@ -86,8 +86,8 @@ main++ M10 85 C36.7 88.3 64.7 87.7 94 83 L94 85.5 C64.7 90.2 37 90.8 10.4 87.5`,
 } as const;
 
 /**
- * Drawings of scenery, in the notation of `SUBJECTS`. The first row has words that omit the drawing if the prompt has
- * them after "no", and the palette for `main`.
+ * Drawings of scenery, in the notation of `SUBJECTS`. The first row has words that exclude the drawing if they follow
+ * "no" in the prompt, and the palette for `main`.
  */
 export const SCENERY = {
   sun: `sun moon|rock

@@ -38,7 +38,7 @@ export interface Intent {
   call?: string;
 }
 
-/** Facts that the provider decides. A process that continues the task uses these facts, not its current settings. */
+/** Facts that the provider decides. A process that continues the task uses these facts, not the current settings. */
 export type IntentTerms = Pick<Intent, "taskId" | "isPaid" | "requests" | "requestMs" | "options">;
 
 /** Options that affect a task's images in addition to the request. Tasks with different options are not duplicates. */
@@ -124,7 +124,7 @@ export type Destination = SaveOptions &
     | { kind: "stdout"; folder: string; template: string }
   );
 
-/** Whether images go to the same files. False for standard output, because each command has another output. */
+/** Whether images go to the same files. False for standard output, because each command has its own output. */
 export function isSameDestination(a: Destination, b: Destination): boolean {
   return a.kind !== "stdout" && isDeepStrictEqual(a, b);
 }

@@ -62,7 +62,7 @@ interface LineFields {
   completed: { urls: string[]; usage?: Usage; kept?: string; seeds?: Seeds } & CompletionTimes & AttemptRef;
   /** `why` is the provider's message. `charged` is present only if the attempt certainly cost nothing. */
   failed: { errorCode: string | null; why?: string; charged?: "no" } & AttemptRef;
-  /** The user stopped tracking a task of unknown outcome. `replacement` is the task submitted in its place. */
+  /** The user stopped tracking a task of unknown outcome. `replacement` is the id of the task submitted instead. */
   dismissed: { why: string; replacement: string | null };
   /** One entry per image, or null if the image is not saved yet. The first images of all requests come first. */
   partly_saved: { files: (SavedFile | null)[] };

@@ -1,7 +1,7 @@
 import { parseSeed, type WholeNumber } from "../lib/exact-integer.ts";
 import { isJsonObject, isJsonValue, type JsonValue } from "../lib/json.ts";
 
-/** A generator's names of the fields for a seed and a negative prompt. A field without a name is unsupported. */
+/** Names of a generator's fields for a seed and a negative prompt. A field without a name is unsupported. */
 export interface FieldNames {
   readonly seed?: string;
   readonly negative?: string;

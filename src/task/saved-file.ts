@@ -11,7 +11,7 @@ export interface SavedFile {
   sha256: string;
   width: number;
   height: number;
-  /** SHA-256 of the provider's file, if it was converted to the type of the file name. */
+  /** SHA-256 of the provider's file, if the image was converted to the type of the file name. */
   originalSha256?: string;
   /** Seed of the image. A seed above 2^53 - 1 is a text. */
   seed?: WholeNumber;

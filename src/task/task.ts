@@ -9,7 +9,7 @@ export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 interface StateProperties {
   /** Charge at a paid provider. Failed tasks are "unknown", because the service's document promises no refund. */
   charged: Charged;
-  /** Whether the task is unfinished, with its file in `open/`. */
+  /** Whether the task is unfinished. If so, its file is in `open/`. */
   isOpen: boolean;
   openState: OpenState | null;
 }
@@ -333,7 +333,7 @@ export function summaryLines(task: Task): Line[] {
   const { requests, files, isSaved, dismissal, submittedAt: at } = task;
   const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
   const lines = requests.flatMap(requestLines(at));
-  // Only lines of dismissed requests precede the `dismissed` line, because it affects all open requests before it.
+  // Only lines of dismissed requests precede the `dismissed` line, because it would dismiss other open requests too.
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));

@@ -50,7 +50,7 @@ function examine(file: ByteWindow): Verdict {
   return damagedVerdict(at);
 }
 
-/** Size of a table with three bytes for each of 2 to 256 colours. The highest bit of `flags` is set if it exists. */
+/** The highest bit of `flags` is set if there is a colour table. It has three bytes for each of 2 to 256 colours. */
 function colourTableBytes(flags = 0): number {
   return flags & 0x80 ? 3 * 2 ** ((flags & 0x07) + 1) : 0;
 }

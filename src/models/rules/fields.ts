@@ -25,7 +25,7 @@ export function refuseGeneratorFields(
 }
 
 export interface FieldTerms {
-  /** The generator's names of the fields for a seed and a negative prompt. A field without a name is unsupported. */
+  /** Names of the generator's fields for a seed and a negative prompt. A field without a name is unsupported. */
   fieldNames: FieldNames;
   defaults: Pick<GeneratorFields, "fields">;
   savedFields: GeneratorFields;

@@ -20,8 +20,8 @@ export const promptText: Rule = ({ input, labels }) => {
 };
 
 /**
- * Checks the length of the prompt. Section 8 limits the number of "characters", and code points are counted, because
- * other counts are higher and could refuse a valid prompt.
+ * Checks the number of "characters" (section 8). Counts code points, because other counts are higher and could refuse
+ * a valid prompt.
  */
 export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const { prompt } = input;

@@ -70,7 +70,7 @@ function undocumentedRatio(value: string, id: string, label: string): Warning {
   );
 }
 
-/** Suggests a supported spelling of the ratio, or models that support the ratio and the model's nearest ratio. */
+/** Suggests a supported spelling of the ratio, or else other models and the nearest supported ratio. */
 function ratioHint(value: string, list: readonly string[], id: string, matrix: Matrix): Wording {
   const intended = intendedRatio(value);
   if (intended !== undefined && list.includes(intended)) return `${value} is ${intended}: write ${intended}`;
