@@ -27,16 +27,16 @@ export async function mapConcurrent<Item, Result>(
   return results;
 }
 
-/** Calls `take` for each result in the order of `pending`, without waiting for later promises. */
+/** Calls `handle` for each result in the order of `pending`, without waiting for later promises. */
 export async function mapInOrder<Item, Result>(
   pending: readonly Promise<Item>[],
-  take: (item: Item) => Promise<Result>,
+  handle: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {
   const all = Promise.all(pending);
   // Prevents an unhandled rejection if a promise fails before the loop reaches it.
   all.catch(() => {});
   const results: Result[] = [];
-  for (const promise of pending) results.push(await take(await promise));
+  for (const promise of pending) results.push(await handle(await promise));
   return results;
 }
 

@@ -10,12 +10,12 @@ function posixWord(text: string): string {
   if (/^[\w.:@%+=,/-]+$/.test(text)) return text;
   if (escapeControls(text) === text) return `'${text.replaceAll("'", `'\\''`)}'`;
   // Uses the `$'…'` quotes of bash and zsh, because other quotes cannot escape control characters.
-  const spelled = Array.from(text, (character) => {
+  const escaped = Array.from(text, (character) => {
     if (/[\\']/.test(character)) return `\\${character}`;
     if (escapeControls(character) === character) return character;
     return `\\U${(character.codePointAt(0) ?? 0).toString(16).padStart(8, "0")}`;
   });
-  return `$'${spelled.join("")}'`;
+  return `$'${escaped.join("")}'`;
 }
 
 const PLAIN_ON_WINDOWS = /^(?:-{0,2}\w[\w-]*|[\w\\/][\w.:\\/-]*)$/;

@@ -21,30 +21,32 @@ export function readBrief(spec: PictureSpec) {
   const { prompt, width, height } = spec;
   const seed = [spec.index, prompt, spec.model, spec.taskId, spec.references].join("\n");
   const { words, excluded } = parsePrompt(prompt);
-  const draw = seededRandom(`brief\n${seed}`);
-  const name = find(words, SUBJECTS);
-  const [, habitat, defaults = ""] = (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
-  const setting = find(words, moods.SETTINGS) ?? (habitat as keyof typeof moods.SETTINGS | undefined);
-  const [land, light] = [find(words, moods.LANDS), find(words, moods.LIGHTS)];
-  const colorNames = words.map((word) => find([word], moods.COLORS) ?? "");
+  const random = seededRandom(`brief\n${seed}`);
+  const name = findKey(words, SUBJECTS);
+  const [, defaultSetting, defaultHue = ""] =
+    (name ? SUBJECTS[name] : "").split("\n", 1)[0]?.split("|") ?? [];
+  const setting =
+    findKey(words, moods.SETTINGS) ?? (defaultSetting as keyof typeof moods.SETTINGS | undefined);
+  const [land, light] = [findKey(words, moods.LANDS), findKey(words, moods.LIGHTS)];
+  const colorNames = words.map((word) => findKey([word], moods.COLORS) ?? "");
   // The subject gets the colour that precedes it in the prompt: the boat in "a blue sea and a red boat" is red.
   const hue =
-    colorNames.find((color, at) => color && find(words.slice(at + 1, at + 3), SUBJECTS)) ?? defaults;
+    colorNames.find((color, at) => color && findKey(words.slice(at + 1, at + 3), SUBJECTS)) ?? defaultHue;
   const isGrey =
     words.some((word) => COLORLESS.test(word)) || excluded.has("color") || excluded.has("colour");
   return {
     ...spec,
-    setting: setting ?? draw.pick(["mountains", "sea", "meadow"] as const),
+    setting: setting ?? random.pick(["mountains", "sea", "meadow"] as const),
     isCard: unknownSubject(prompt) !== null || !(setting || land || light),
     subject: name && {
       drawing: SUBJECTS[name],
-      main: draw.pick(parseColors(hue)),
-      isAfloat: habitat === "sea",
+      main: random.pick(parseColors(hue)),
+      isAfloat: defaultSetting === "sea",
     },
-    light: moods.parseLight(moods.LIGHTS[light ?? draw.pick(["day", "dusk", "golden", "dawn"] as const)]),
-    land: moods.parseLand(moods.LANDS[land ?? draw.pick(["summer", "spring", "autumn"] as const)]),
+    light: moods.parseLight(moods.LIGHTS[light ?? random.pick(["day", "dusk", "golden", "dawn"] as const)]),
+    land: moods.parseLand(moods.LANDS[land ?? random.pick(["summer", "spring", "autumn"] as const)]),
     isWinter: land === "winter" && !excluded.has("snow"),
-    weather: find(words, moods.WEATHERS),
+    weather: findKey(words, moods.WEATHERS),
     colors: colorNames.flatMap((color) => (color ? parseColors(color) : [])),
     /** Words for things that the picture must not show, as in the prompt and in the singular. */
     excluded,
@@ -84,7 +86,10 @@ const singular = (word: string) =>
   word.replace(/(?<=x|sh|ch)es$|(?<=[^s])s$/, "").replace(/(?<=lea|wol)ve$/, "f");
 
 /** Returns the key of the table's row for the first known word. The words of a row precede its first `|`. */
-function find<T extends string>(words: readonly string[], table: Readonly<Record<T, string>>): T | undefined {
+function findKey<T extends string>(
+  words: readonly string[],
+  table: Readonly<Record<T, string>>,
+): T | undefined {
   for (const word of words)
     for (const key in table) {
       const row = table[key].split("|", 1)[0]?.split(" ");
@@ -122,9 +127,9 @@ export function unknownSubject(prompt: string): string | null {
   const parts = parsePrompt(prompt).text.split(NOUN_END);
   for (let at = 0; at < parts.length; at += 2) {
     const words = splitWords(parts[at] ?? "");
-    if (find(words, SUBJECTS) ?? find(words, moods.SETTINGS)) return null;
+    if (findKey(words, SUBJECTS) ?? findKey(words, moods.SETTINGS)) return null;
     const noun = words.findLast((word) => !IGNORED_WORD.test(word) && !COLORLESS.test(word));
-    const isMood = find([noun ?? ""], moods.LIGHTS) ?? find([noun ?? ""], moods.LANDS);
+    const isMood = findKey([noun ?? ""], moods.LIGHTS) ?? findKey([noun ?? ""], moods.LANDS);
     // In "a herd of elephants", the subject follows "of". A noun of more than 30 letters is a text without spaces.
     if (noun && !isMood && parts[at + 1] !== "of") return noun.length > 30 ? null : noun;
   }

@@ -72,7 +72,8 @@ export function toShapes(
 ): Shape[] {
   const { lamps, glow } = brief.light;
   return drawing.split("\n").flatMap((line): Shape[] => {
-    const [, name = "", shades = "", unlit, percent = "100", twin, notation = ""] = LINE.exec(line) ?? [];
+    const [, name = "", shades = "", unlit, percent = "100", mirrorSign, notation = ""] =
+      LINE.exec(line) ?? [];
     const opacity = (Number(percent) / 100) * (name === "lamp" ? lamps : 1);
     if (notation === "" || opacity === 0 || (name === "snow" && !brief.isWinter)) return [];
     let color = resolveColor(brief.light, name, main);
@@ -83,7 +84,7 @@ export function toShapes(
     const colors: Colors =
       unlit || name === "window" ? [color] : [mix(color, glow, 0.2), mix(color, BLACK, 0.2)];
     const shapes = parseShapes(notation);
-    const sides = twin ? [1, -1] : [1];
+    const sides = mirrorSign ? [1, -1] : [1];
     const outline = feet.flatMap(([x, y, across, down]) =>
       sides.flatMap((side) =>
         shapes.map((line) =>

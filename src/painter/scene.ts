@@ -18,10 +18,10 @@ interface Stage extends Brief {
 /** Composes a picture. Pictures with equal ratios but different sizes look equal, except for tiny details. */
 export function composePicture(brief: Brief): Shape[] {
   const { width, height, weather, setting, palette } = brief;
-  const draw = brief.random("stage");
-  const [side, horizon] = [draw.pick([1, -1] as const), height * draw.between(0.56, 0.7)];
-  const sunX = width * (0.5 + side * draw.between(0.14, 0.32));
-  const figureX = width * (0.5 - side * draw.between(0.06, 0.2));
+  const random = brief.random("stage");
+  const [side, horizon] = [random.pick([1, -1] as const), height * random.between(0.56, 0.7)];
+  const sunX = width * (0.5 + side * random.between(0.14, 0.32));
+  const figureX = width * (0.5 - side * random.between(0.06, 0.2));
   const stage: Stage = { ...brief, horizon, side, sunX, figureX, shapes: [], crest: () => horizon };
   const [, scene = ""] = SETTINGS[setting].split("|");
   const [, precipitation = ""] = weather ? WEATHERS[weather].split("|") : [];
@@ -49,19 +49,19 @@ function drawRow(stage: Stage, kind: keyof typeof SCENERY, numbers: number[]): S
   const drawing = SCENERY[kind === "tree" && stage.isWinter ? "pine" : kind];
   const [words = "", palette = ""] = drawing.slice(0, drawing.indexOf("\n")).split("|");
   if (words.split(" ").some((word) => excluded.has(word))) return [];
-  const draw = stage.random(`${kind} ${relativeHeight} ${distance}`);
+  const random = stage.random(`${kind} ${relativeHeight} ${distance}`);
   const isSky = palette === "sky";
   const defaultColors = isSky ? light.sky : land[palette as "rock" | "foliage" | "blossom" | "concrete"];
   const mainColors = palette === "blossom" && !subject && colors.length > 0 ? colors : defaultColors;
   const groups = mainColors.map((main) => ({ main, feet: [] as Foot[] }));
   const count = Math.min(400, Math.ceil((width / unit) * density));
   for (let i = 0; i < count; i++) {
-    const x = width * ((i + draw.between(-0.2, 1.2)) / count);
+    const x = width * ((i + random.between(-0.2, 1.2)) / count);
     const top = isSky ? 0 : stage.crest(x);
-    const y = top + (height - top) * draw.between(from, to);
-    const size = (Math.min(unit * relativeHeight, height * 0.5) / 100) * draw.between(0.6, 1.15);
+    const y = top + (height - top) * random.between(from, to);
+    const size = (Math.min(unit * relativeHeight, height * 0.5) / 100) * random.between(0.6, 1.15);
     const hidesSubject = kind === "pine" && distance > 0.1 && subject && Math.abs(x - figureX) < unit * 0.24;
-    const group = groups[Math.floor(draw.between(0, groups.length))];
+    const group = groups[Math.floor(random.between(0, groups.length))];
     if (!hidesSubject) group?.feet.push([x, y, size * side, size]);
   }
   return groups.flatMap(({ main, feet }) => toShapes(stage, drawing, main, feet, distance + 0.001));
@@ -84,8 +84,8 @@ type Soil = "rock" | "wood" | "land";
 
 function drawHill(stage: Stage, soil: Soil, [at = 0, rise = 0, distance = 0]: number[]): Shape[] {
   const { width, height, horizon, unit, light, land } = stage;
-  const draw = stage.random(`${soil} ${at} ${distance}`);
-  const [shift, wide] = [draw.between(0, 6), unit * draw.between(0.13, 0.2)];
+  const random = stage.random(`${soil} ${at} ${distance}`);
+  const [shift, wide] = [random.between(0, 6), unit * random.between(0.13, 0.2)];
   const wave = (x: number) =>
     0.5 + 0.35 * Math.sin(x / wide + shift) + 0.15 * Math.sin((2.7 * x) / wide - shift);
   stage.crest = (x) => horizon + (height - horizon) * at - unit * rise * wave(x);
@@ -119,11 +119,11 @@ function drawWater(stage: Stage): Shape[] {
 function drawSubject(stage: Stage, [relativeHeight = 0, position = 0]: number[]): Shape[] {
   const { subject, width, height, unit, side, figureX: x } = stage;
   if (!subject) return [];
-  const draw = stage.random("figure");
+  const random = stage.random("figure");
   const y = stage.crest(x) + (height - stage.crest(x)) * position;
   const maxHeight = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
-  const size = Math.min(unit * relativeHeight * draw.between(0.85, 1.15), maxHeight) / 100;
-  const across = size * draw.pick([side, side, 1, -1]);
+  const size = Math.min(unit * relativeHeight * random.between(0.85, 1.15), maxHeight) / 100;
+  const across = size * random.pick([side, side, 1, -1]);
   const upright = toShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
   if (!subject.isAfloat) return upright;
   const below = toShapes(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
