@@ -283,7 +283,7 @@ describe("dailyCredits", () => {
     expect((await submit(HARE)).body).toMatchObject({
       code: -1,
       message: TOO_LOW,
-      detail: "2 credits were spent today, this costs 2 more, and dailyCredits is 3.",
+      detail: "2 credits were spent today, the submit costs 2 more, and dailyCredits is 3.",
     });
     expect(provider.jobs).toHaveLength(1);
   });
@@ -320,7 +320,7 @@ describe("dailyCredits", () => {
       .poll(async () => dataOf(await poll(second)))
       .toMatchObject({
         status: "queued",
-        detail: "4 credits were spent today, this costs 2 more, and dailyCredits is 5.",
+        detail: "4 credits were spent today, the submit costs 2 more, and dailyCredits is 5.",
       });
     expect(provider.jobs).toHaveLength(1);
   });

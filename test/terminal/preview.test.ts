@@ -155,7 +155,7 @@ describe.skipIf(!hasScreen)("without the optional sharp", () => {
     const [program, cwd] = [await programWithoutSharp(), await temporaryFolder()];
     const args = ["generate", "a fox", "--sandbox", "-o", "fox.jpg"];
     expect(await Screen.after(args, { columns: 120, cwd, program })).toContain(
-      "warning: fox.jpg holds a PNG image, which was not converted: the optional package sharp is not installed.",
+      "warning: fox.jpg contains a PNG image, which was not converted: the optional package sharp is not installed.",
     );
     expect((await readFile(path.join(cwd, "fox.jpg"))).subarray(1, 4).toString()).toBe("PNG");
   });

@@ -40,25 +40,25 @@ export function folderAgreement(
 ): (foundBatch: FolderBatch) => Promise<boolean> {
   const agreedIds = new Set<string | null>();
   return async (foundBatch) => {
-    const foreign = foreignRows(foundBatch, plan, spec);
-    if (foreign === null) return false;
+    const otherRows = findRowsOfOtherLedgers(foundBatch, plan, spec);
+    if (otherRows === null) return false;
     if (agreedIds.has(foundBatch.id)) return true;
-    if (spec.shard !== null || spec.yes) await onWarning(foreign.message);
-    else if (confirm === undefined) throw new UsageError(foreign.message, { hint: FOREIGN_HINT });
-    else if (!(await confirm({ about: "folder", ...foreign })))
-      throw new UsageError("Submitting them was not confirmed.", { hint: "Nothing was sent." });
+    if (spec.shard !== null || spec.yes) await onWarning(otherRows.message);
+    else if (confirm === undefined) throw new UsageError(otherRows.message, { hint: OTHER_LEDGERS_HINT });
+    else if (!(await confirm({ about: "folder", ...otherRows })))
+      throw new UsageError("Submitting the rows was not confirmed.", { hint: "Nothing was sent." });
     agreedIds.add(foundBatch.id);
     return true;
   };
 }
 
-const FOREIGN_HINT = phrase`Nothing was sent. Submit them anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
+const OTHER_LEDGERS_HINT = phrase`Nothing was sent. Submit the rows anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
 
 /**
  * Returns the number of rows that other ledgers might have submitted, or null. A shard reports them only for an
  * unknown folder, because several ledgers share a known folder on purpose.
  */
-function foreignRows(
+function findRowsOfOtherLedgers(
   { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,
   { output, shard }: BatchSpec,

@@ -66,13 +66,13 @@ class ClaimedCredits {
   }
 
   async #read(attempt: ClaimedAttempt): Promise<void> {
-    this.#claimed.set(attempt.name, { attempt, credits: await this.#creditsOf(attempt) });
+    this.#claimed.set(attempt.name, { attempt, credits: await this.#readCredits(attempt) });
   }
 
   /**
    * Cost of an attempt; null if not charged yet. A waiting task counts while a running process might be submitting it.
    */
-  async #creditsOf({ row, number }: ClaimedAttempt): Promise<number | null> {
+  async #readCredits({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);
     // A task whose outcome is lost might have been charged, so its cost counts.

@@ -38,10 +38,13 @@ export async function outputFolder(options: OutputFolderOptions): Promise<Output
   return { folder, template: name ?? template, overwrite, ...(sidecar && { sidecar }) };
 }
 
-export function rowDestination(row: CheckedRow, { folder, template, ...how }: OutputFolder): Destination {
+export function rowDestination(
+  row: CheckedRow,
+  { folder, template, ...saveOptions }: OutputFolder,
+): Destination {
   const { output } = row;
-  if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...how };
-  return { kind: "file", path: path.join(folder, output), ...how };
+  if (output === null) return { kind: "folder", folder, template: row.template ?? template, ...saveOptions };
+  return { kind: "file", path: path.join(folder, output), ...saveOptions };
 }
 
 /** Returns the destination of a row's images if the output folder was moved, with the same names; otherwise null. */

@@ -64,20 +64,20 @@ export function errorResult(state: RowState, row: PlannedRow, error: ImggenError
   return { row, state, isSkipped: false, report: null, error, isSubmitted: false };
 }
 
-/** @param why the error that stopped the batch or caused the outage */
-export function notSentResult(row: PlannedRow, why: ImggenError): RowResult {
-  const { message: reason, hint: advice } = why.wording;
-  const hint = why.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
+/** @param cause the error that stopped the batch or caused the outage */
+export function notSentResult(row: PlannedRow, cause: ImggenError): RowResult {
+  const { message: reason, hint: advice } = cause.wording;
+  const hint = cause.type === "network" && advice !== undefined ? advice : "Nothing was charged.";
   const message = ["This row was not sent.", reason];
-  return errorResult("new", row, inheritError(why, message, { hint, charged: "no" }));
+  return errorResult("new", row, inheritError(cause, message, { hint, charged: "no" }));
 }
 
 function inheritError(
-  why: ImggenError,
+  cause: ImggenError,
   message: Wording,
   facts: Pick<ErrorFacts, "hint" | "charged">,
 ): InheritedError {
-  return new InheritedError(why.type, message, { key: why.key ?? undefined, cause: why, ...facts });
+  return new InheritedError(cause.type, message, { key: cause.key ?? undefined, cause, ...facts });
 }
 
 export function claimedElsewhereResult(row: PlannedRow): RowResult {
@@ -100,19 +100,22 @@ const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resub
 
 /**
  * Result of a row with a damaged or lost record. The row might have been charged, so the user must decide.
- * @param same another task with the same request, which might be the row's task
+ * @param similarTask another task with the same request, which might be the row's task
  */
-export function unreadableResult(row: PlannedRow, entry: Attempt, same: Task | null): RowResult {
+export function unreadableResult(row: PlannedRow, entry: Attempt, similarTask: Task | null): RowResult {
   const message = `The record of this row cannot be read: ${entry?.file}.`;
-  const task = same === null ? "" : ` Task ${taskReport(same).taskId ?? same.id} has the same request.`;
+  const task =
+    similarTask === null
+      ? ""
+      : ` Task ${taskReport(similarTask).taskId ?? similarTask.id} has the same request.`;
   const hint = entry?.kind === "lost" ? RESUBMIT_ADVICE : undefined;
   return errorResult("unknown", row, new OutcomeUnknownError(message + task, { hint }));
 }
 
 /** Result of a row whose record was not read because of a disk error. This run sent nothing for the row. */
-export function unreadRowResult(row: PlannedRow, why: ImggenError): RowResult {
-  const { message, hint = "Nothing was sent." } = why.wording;
-  return errorResult("unknown", row, inheritError(why, message, { hint, charged: "unknown" }));
+export function unreadRowResult(row: PlannedRow, cause: ImggenError): RowResult {
+  const { message, hint = "Nothing was sent." } = cause.wording;
+  return errorResult("unknown", row, inheritError(cause, message, { hint, charged: "unknown" }));
 }
 
 /**

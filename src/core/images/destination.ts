@@ -31,11 +31,11 @@ export async function resolveDestination(
   onPlatform: NodeJS.Platform = platform(),
 ): Promise<Destination> {
   const { output, name, overwrite, sidecar, mayExist = false, resolvePath } = options;
-  const how: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
+  const saveOptions: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
   requireTemplate(name);
   const template = name ?? DEFAULT_TEMPLATE;
-  if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...how };
-  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...how };
+  if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...saveOptions };
+  if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...saveOptions };
   if (output.includes("\0")) throw new UsageError(phrase`${option("output")} contains a NUL character.`);
   const problem = pathProblem(output, onPlatform);
   if (problem) {
@@ -44,7 +44,8 @@ export async function resolveDestination(
     });
   }
   const target = resolvePath(output);
-  if (/[/\\]$/.test(output) || isFolder(target)) return { kind: "folder", folder: target, template, ...how };
+  if (/[/\\]$/.test(output) || isFolder(target))
+    return { kind: "folder", folder: target, template, ...saveOptions };
   if (name !== undefined) {
     throw new UsageError(
       phrase`${option("name")} is for a folder, but ${option("output")} ${output} is a file.`,
@@ -54,7 +55,7 @@ export async function resolveDestination(
     );
   }
   refuseLong(target);
-  const destination = { kind: "file", path: target, ...how } as const;
+  const destination = { kind: "file", path: target, ...saveOptions } as const;
   if (!mayExist) await requireFree(destination);
   return destination;
 }
@@ -100,6 +101,7 @@ export async function requireFree(destination: Destination): Promise<void> {
       hint: [CHOOSE_ANOTHER, phrase`To replace it, add ${option("overwrite")}.`],
     });
   }
-  const end = await promises.stat(target).catch(() => existing);
-  if (!end.isFile()) throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
+  const linkTarget = await promises.stat(target).catch(() => existing);
+  if (!linkTarget.isFile())
+    throw new UsageError(`${target} is not a regular file, so it is not overwritten.`);
 }

@@ -74,14 +74,16 @@ const HAS_EXTENSION = new RegExp(`\\.(?:\\{ext\\}|${ANY_EXTENSION})$`, "i");
 export function renderName(template: string, facts: NameFacts): string {
   const values = placeholderValues(facts);
   const withExtension = HAS_EXTENSION.test(template) ? template : `${template}.{ext}`;
-  const setTemplate = removeUnset(withExtension, (key) => isPlaceholder(key) && values[key] === "");
-  return safeName(setTemplate.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)));
+  const reducedTemplate = removeUnset(withExtension, (key) => isPlaceholder(key) && values[key] === "");
+  return safeName(
+    reducedTemplate.replace(/\{(\w+)\}/g, (all, key) => (isPlaceholder(key) ? values[key] : all)),
+  );
 }
 
 /** Removes each placeholder that has no value, together with the separator before it. */
 function removeUnset(template: string, isUnset: (key: string) => boolean): string {
-  const setTemplate = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
-  return template.startsWith("{") ? setTemplate.replace(/^[-_ ]+/, "") : setTemplate;
+  const reducedTemplate = template.replace(/[-_ ]?\{(\w+)\}/g, (all, key) => (isUnset(key) ? "" : all));
+  return template.startsWith("{") ? reducedTemplate.replace(/^[-_ ]+/, "") : reducedTemplate;
 }
 
 function placeholderValues({
@@ -92,7 +94,7 @@ function placeholderValues({
   extension,
   date,
 }: NameFacts): Record<Placeholder, string> {
-  const two = (value: number) => String(value).padStart(2, "0");
+  const twoDigits = (value: number) => String(value).padStart(2, "0");
   return {
     slug: promptSlug(request?.prompt ?? ""),
     model: request?.model === ANY_MODEL ? "" : (request?.model ?? "model").replaceAll("/", "-"),
@@ -101,8 +103,8 @@ function placeholderValues({
     seed: String(seed ?? ""),
     task: shortTaskId(taskId),
     index: String(index),
-    date: `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`,
-    time: `${two(date.getHours())}${two(date.getMinutes())}${two(date.getSeconds())}`,
+    date: `${date.getFullYear()}-${twoDigits(date.getMonth() + 1)}-${twoDigits(date.getDate())}`,
+    time: `${twoDigits(date.getHours())}${twoDigits(date.getMinutes())}${twoDigits(date.getSeconds())}`,
     ext: extension,
   };
 }

@@ -163,7 +163,7 @@ async function convertToNamedType(
   // If an update has removed the files of this program, the import fails, and the image is saved unconverted.
   const decoder = await import("../../graphics/decoder.ts").catch(() => null);
   if (decoder === null || type === null || !decoder.isWritable(type))
-    return { image: fetched, warnings: [`holds a ${kind} image`] };
+    return { image: fetched, warnings: [`contains a ${kind} image`] };
   try {
     const { bytes, lostMetadata } = await decoder.convertImage(readRegular(fetched.temporary), type);
     const image = await replaceBytes(fetched, bytes, deps.fileMode);
@@ -173,7 +173,7 @@ async function convertToNamedType(
     if (!(error instanceof decoder.UndecodableError)) throw error;
     return {
       image: fetched,
-      warnings: [`holds a ${kind} image, which was not converted: ${error.message}`],
+      warnings: [`contains a ${kind} image, which was not converted: ${error.message}`],
     };
   }
 }

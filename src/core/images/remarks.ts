@@ -12,9 +12,9 @@ export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly Save
   const wantedSize = `${width}×${height}`;
   // Files whose size is unknown (width 0) are ignored.
   const sizes = new Set(files.filter((file) => file.width > 0).map((file) => `${file.width}×${file.height}`));
-  const others =
+  const otherSizes =
     isAnySize || sizeForm === "aspect_ratio" ? [] : [...sizes].filter((size) => size !== wantedSize);
-  const remarks = others.map((size) => `Requested ${wantedSize} pixels, received ${size}.`);
+  const remarks = otherSizes.map((size) => `Requested ${wantedSize} pixels, received ${size}.`);
   const wantedCount = requests === 1 ? "1 image" : `${requests} images`;
   if (files.length > requests) remarks.unshift(`Requested ${wantedCount}, received ${files.length}.`);
   const different = new Set(files.map(({ sha256 }) => sha256)).size;

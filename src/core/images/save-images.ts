@@ -94,8 +94,8 @@ async function findSaved(
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
   // URLs are compared without their queries, because a query can be a signature that changes with every poll.
-  const comparable = (url: string) => maskUrl(redactUrl(url));
-  const isOtherImage = source.kind === "url" && comparable(file?.url ?? "") !== comparable(source.url);
+  const toComparable = (url: string) => maskUrl(redactUrl(url));
+  const isOtherImage = source.kind === "url" && toComparable(file?.url ?? "") !== toComparable(source.url);
   if (!file || isOtherImage) return null;
   return (await isWhole(file)) ? file : null;
 }

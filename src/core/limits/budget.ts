@@ -173,7 +173,7 @@ export async function checkDailyLimit(
 
 function overLimitError(spent: number, credits: number, limit: number): BudgetExceededError {
   return new BudgetExceededError(
-    `${spent} credits were spent today, this costs ${credits} more, and dailyCredits is ${limit}.`,
+    `${spent} credits were spent today, the submit costs ${credits} more, and dailyCredits is ${limit}.`,
     {
       hint: phrase`Nothing was sent. Wait until tomorrow, or change the limit: ${action("run", "config set dailyCredits <n>")}`,
     },

@@ -95,14 +95,14 @@ function* readRecords(
     }
     if (error === null && records.length < MAX_PARSED_RECORDS) break;
     if (error !== null) {
-      const isOpen = error.code === "CSV_QUOTE_NOT_CLOSED";
-      const { line, message } = isOpen
-        ? findOpenQuote(rest.subarray(end), separator, endLine)
+      const isUnclosed = error.code === "CSV_QUOTE_NOT_CLOSED";
+      const { line, message } = isUnclosed
+        ? findUnclosedQuote(rest.subarray(end), separator, endLine)
         : { line: error.lines, message: quoteProblem(error) };
       // Only the first problem of a line is reported.
       const lastBadLine = yield* problems.yieldUntil(linesAbove + line);
       if (lastBadLine < linesAbove + line) yield { line: linesAbove + line, message };
-      if (isOpen) break;
+      if (isUnclosed) break;
       end += lineOffset(rest.subarray(end), error.lines - endLine);
       endLine = error.lines;
     }
@@ -182,7 +182,7 @@ function quoteProblem({ code, column }: QuoteError): string {
 }
 
 /** Locates the unclosed quote in the last record, which is parsed with an added closing quote to find the cell. */
-function findOpenQuote(record: Buffer, separator: string, linesAbove: number): ManifestProblem {
+function findUnclosedQuote(record: Buffer, separator: string, linesAbove: number): ManifestProblem {
   const [closed] = parseRecords(Buffer.concat([record, Buffer.from('"')]), separator).records;
   const { cells = [""], endLine = 1 } = closed ?? {};
   const line = linesAbove + endLine - countLineBreaks(cells.at(-1) ?? "");

@@ -53,14 +53,16 @@ export class OutputNames {
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);
-    const other = [this.#inWayOfFile(name), ...folders.map((folder) => this.#fileAt(folder))].find(isLine);
+    const other = [this.#findConflictingLine(name), ...folders.map((folder) => this.#fileAt(folder))].find(
+      isLine,
+    );
     if (other !== undefined)
       return `output ${quote(output)} conflicts with the output of line ${other}; each row needs its own file`;
-    this.#keep(name, folders, line);
+    this.#store(name, folders, line);
     return null;
   }
 
-  #inWayOfFile(name: string): number | undefined {
+  #findConflictingLine(name: string): number | undefined {
     if (!hasNoExtension(name)) return this.#fileAt(name) ?? this.#folders.get(name);
     return this.#files.get(`${name}.*`) ?? this.#typed.get(`${name}.*`);
   }
@@ -70,7 +72,7 @@ export class OutputNames {
     return this.#files.get(filePath) ?? this.#files.get(withAnyExtension(filePath));
   }
 
-  #keep(name: string, folders: readonly string[], line: number): void {
+  #store(name: string, folders: readonly string[], line: number): void {
     this.#files.set(hasNoExtension(name) ? `${name}.*` : name, line);
     for (const folder of folders) setIfAbsent(this.#folders, folder, line);
     for (const filePath of [name, ...folders])

@@ -160,10 +160,10 @@ describe("saved images", () => {
   });
 
   it.each([
-    ["x.gif", "x.gif", ["x.gif holds a PNG image."]],
+    ["x.gif", "x.gif", ["x.gif contains a PNG image."]],
     ["x", "x.png", []],
     ["x.PNG", "x.PNG", []],
-    ["x.tar", "x.tar", ["x.tar holds a PNG image."]],
+    ["x.tar", "x.tar", ["x.tar contains a PNG image."]],
   ])("named %j are saved as %j, with the warnings %j", async (name, saved, warnings) => {
     const folder = await temporaryFolder();
     const result = await saving({ destination: file(folder, name) });
@@ -210,7 +210,7 @@ describe("saved images", () => {
     const { files, warnings } = await saving({ images: [webpAnimated], destination: file(folder, "x.png") });
     expect((await readFile(path.join(folder, "x.png"))).equals(webpAnimated)).toBe(true);
     expect(files[0]).not.toHaveProperty("originalSha256");
-    expect(warnings).toEqual([expect.stringMatching(/^x\.png holds a WEBP image, .*animated/)]);
+    expect(warnings).toEqual([expect.stringMatching(/^x\.png contains a WEBP image, .*animated/)]);
   });
 
   it("leave no name to the service: neither its URL's nor a path in its task id", async () => {

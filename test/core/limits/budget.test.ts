@@ -160,7 +160,7 @@ describe("before a batch is begun", () => {
     const check = checkDailyLimit(cost(7), KEY, deps, STRICT);
     await expect(check).rejects.toBeInstanceOf(BudgetExceededError);
     await expect(check).rejects.toMatchObject({
-      message: "4 credits were spent today, this costs 7 more, and dailyCredits is 10.",
+      message: "4 credits were spent today, the submit costs 7 more, and dailyCredits is 10.",
       hint: expect.stringContaining("imggen config set dailyCredits"),
       charged: "no",
     });
@@ -202,7 +202,7 @@ describe("a request that is about to be submitted", () => {
     expect(await cap.take(priced(1))).toBeNull();
     expect(await cap.take(priced(2))).toMatchObject({
       type: "budget_exceeded",
-      message: "3 credits were spent today, this costs 2 more, and dailyCredits is 4.",
+      message: "3 credits were spent today, the submit costs 2 more, and dailyCredits is 4.",
     });
     expect(await cap.take(priced(1))).toBeNull();
   });
