@@ -1,6 +1,6 @@
 import type { Vocabulary } from "../lib/wording.ts";
 
-/** Names of options and actions in messages to agents. A sentence about an option that is null is omitted. */
+/** Names of options and actions in messages to agents. If the name is null, messages omit sentences about the option. */
 export const AGENT_WORDS: Vocabulary = {
   options: {
     output: "output",

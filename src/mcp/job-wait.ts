@@ -77,7 +77,7 @@ export async function waitUntilAllQueued(
   await Promise.allSettled(jobs.map((job) => waitUntilQueued(job, QUEUE_MS, call, toolbox)));
 }
 
-/** @returns undefined if the time is up first @throws the abort reason of a cancelled call */
+/** @returns undefined if the time is up before the result @throws the abort reason of a cancelled call */
 async function waitWithin(
   ms: number,
   result: Promise<TaskSuccess | undefined>,

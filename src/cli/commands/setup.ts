@@ -176,7 +176,7 @@ async function chooseDefault(
   return 0;
 }
 
-/** @returns null if the user chooses no generator @throws the signal's reason */
+/** @returns null if the user chooses no generator @throws the reason of the signal if it is aborted */
 async function askWhich(all: readonly FoundGenerator[], session: Session): Promise<FoundGenerator | null> {
   const { context, console } = session;
   const range = all.length === 1 ? "1" : `1-${all.length}`;

@@ -17,7 +17,7 @@ export type Stage = "finished" | "downloading" | "running";
 export interface TaskProgress {
   /** Current step, such as `Generating`; empty before the first step. */
   step: string;
-  /** Completed share of the step, as `shareText` formats it. */
+  /** Completed share of the step, formatted by `shareText`. */
   share: string;
   sinceMs: number;
   /** null until the task is accepted. */

@@ -9,7 +9,7 @@ import { newRun } from "./run-progress.ts";
 import { createProgress, type Progress } from "./task-progress.ts";
 import { taskRows, taskView } from "./task-view.ts";
 
-/** Shows the tasks of a command: one task as `generate` does, several as a list. */
+/** Shows the tasks of a command: a single task in the same way as `generate`, several tasks as a list. */
 export class TasksShown implements Progress {
   readonly #session: Session;
   #tasks: readonly ResumeTarget[] = [];

@@ -44,7 +44,7 @@ async function runHistory(session: Session, words: string[], givenFlags: History
   return { ...answer, after };
 }
 
-/** Replaces `--unfinished` by a status. @throws UsageError if `--status` is given as well */
+/** Replaces `--unfinished` by a status. @throws UsageError if `--status` is also set */
 function resolveStatus(flags: HistoryFlags): HistoryFlags {
   const { unfinished, status } = flags;
   if (!unfinished) return flags;
@@ -52,7 +52,7 @@ function resolveStatus(flags: HistoryFlags): HistoryFlags {
   return { ...flags, status: "unfinished" };
 }
 
-/** Replaces words by a search. @throws UsageError if `--search` is given as well */
+/** Replaces the words on the command line by `--search`. @throws UsageError if `--search` is also set */
 function resolveSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags {
   if (words.length === 0) return flags;
   if (flags.search !== undefined) throw new UsageError("Search words and --search cannot be combined.");
