@@ -44,7 +44,7 @@ export async function renderPicture(input: DisplayImage, screen: Screen, id?: nu
 const KITTY_TYPES: ReadonlySet<string> = new Set(["png"]);
 const ITERM2_TYPES: ReadonlySet<string> = new Set(["png", "jpeg", "gif", "webp"]);
 
-/** Returns the unchanged bytes, or null if the image must be scaled or rotated first, because few terminals do it. */
+/** Returns the unchanged bytes; null if the image must be scaled or rotated first, which few terminals can do. */
 async function bytesIfSmall({
   source,
   image: { width, height, isTurned },

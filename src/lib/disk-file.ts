@@ -20,7 +20,7 @@ import { promisify } from "node:util";
 import { errorCode } from "./error-text.ts";
 import { userId } from "./processes.ts";
 
-/** Flags for a new file. `O_APPEND` prevents that two processes overwrite each other's lines. */
+/** Flags for a new file. Because of `O_APPEND`, two processes cannot overwrite each other's lines. */
 const CREATE_EXCLUSIVE = constants.O_CREAT | constants.O_EXCL | constants.O_RDWR | constants.O_APPEND;
 
 /** An open file. Small operations are synchronous, because asynchronous operations take ten times as long. */

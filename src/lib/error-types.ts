@@ -3,7 +3,7 @@ import { COMMAND_VOCABULARY, formatWording, type Wording } from "./wording.ts";
 /** Whether a request was charged. Use `unknown` unless the answer is certain. */
 export type Charged = "yes" | "no" | "unknown";
 
-/** Whether this process has opened a task, so that the charge is unknown after an unexpected error. */
+/** Whether this process has opened a task. If so, an unexpected error leaves the charge unknown. */
 let mayHaveCharged = false;
 
 export function markTaskOpened(): void {

@@ -1,4 +1,4 @@
-/** Scripts without spaces between words. In such a text, a word can begin anywhere. */
+/** Scripts without spaces between words, in which a word can begin anywhere. */
 const UNSPACED = /^[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmr}\p{sc=Mymr}]/u;
 const LETTER = /^[\p{L}\p{N}]/u;
 

@@ -93,7 +93,7 @@ export class Tickets {
       for (let attempt = 1; ; attempt++) {
         const others = this.listActive(resource).filter(({ name }) => name !== ownTicket.name);
         const isAvailable = others.length < max;
-        // If this process was suspended, the ticket can have expired, so that another process has taken a ticket.
+        // If this process was suspended until its ticket expired, another process can have taken the resource.
         if (!ticket.isStillHeld()) break;
         if (isAvailable) return ticket;
         const isOutranked = others.filter((other) => compareTickets(other, ownTicket) < 0).length >= max;

@@ -10,7 +10,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ["4K", 4],
 ]);
 
-/** Width and height are multiples of this number of pixels, because most generators require it. */
+/** Number of pixels of which width and height are multiples, because most generators require such sizes. */
 const BLOCK = 8;
 
 /**

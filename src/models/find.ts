@@ -56,7 +56,7 @@ export function unknownModelText(name: string, matrix: Matrix): string | null {
   return `There is no model ${JSON.stringify(name)}${nearest && `; ${nearest}`}.`;
 }
 
-/** Returns the models that match, and the models that might match, because one of their values is undocumented. */
+/** Returns the models that match, and the models that might match, because a value is undocumented. */
 export function findModels(
   filter: ModelFilter,
   matrix: Matrix,

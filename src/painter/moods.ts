@@ -6,7 +6,7 @@ import { parseColors } from "./brush.ts";
  * Settings, with their parts from back to front. The numbers after the name of a part are:
  * - scenery: count, height, distance, and the range of positions below the crest
  * - hill (`rock`, `wood`, `land`): position of the foot below the horizon, rise, distance
- * - subject (`standing`, `floating`, or `figure` for both): height, position below the crest
+ * - subject (`standing` on land, `floating` on water, `figure` for any subject): height, position below the crest
  *
  * The crest is the upper edge of the hill or water before the part. Distances are from 0 (near) to 1 (hidden by haze).
  */

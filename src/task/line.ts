@@ -34,7 +34,7 @@ interface LineFields {
    * this line on. If `once` is present, the task is withdrawn if another task exists for an equal request.
    */
   intent: { v: number; id?: string; holder: string; attempt?: string; claim?: string; once?: true } & Intent;
-  /** First line of a further part. A process writes it when it takes the task over. */
+  /** First line of a further part, which a process writes when it takes the task over. */
   taken: { holder: string };
   /** Last line of a process, by which the process releases the task. */
   released: Record<never, never>;

@@ -4,7 +4,7 @@ import type { WholeNumber } from "../lib/exact-integer.ts";
 export interface SavedFile {
   /** Absolute path, or null if the image was written to standard output. */
   path: string | null;
-  /** Result URL with its query and the key masked, or null if the provider sent the image itself. */
+  /** Result URL, in which the query and the key are masked; null if the provider sent the image itself. */
   url: string | null;
   mediaType: string;
   bytes: number;

@@ -1,7 +1,7 @@
 export interface ForeignFile {
   /** Phrase for messages: "an HTML page", "JSON text", "empty". */
   description: string;
-  /** Null for text and for an empty body, because a server sends them if it has no file. */
+  /** Null for text or an empty body, which a server sends if it has no file. */
   format: { type: "other" | "unrecognised"; mediaType: string; extension: string } | null;
 }
 
