@@ -61,7 +61,7 @@ export interface BatchEvents extends Pick<GateDeps, "onOutage" | "onPause"> {
   onEnd: (end: RowResult, counts: BatchCounts) => Promise<void>;
 }
 
-/** Returns a filter for the keys of rows that count toward the budget; null if only this run's rows count. */
+/** Returns a filter for keys of rows in the budget; null if there is no budget or it covers only this run's rows. */
 export function budgetedKeys({ cap, shard, budgetOf }: BatchSpec): ((key: string) => boolean) | null {
   if (cap === null || budgetOf === "rows") return null;
   return (key) => shard === null || isInShard(key, shard);

@@ -19,7 +19,7 @@ export const POLICY = {
     unsent: SUBMIT_NOT_SENT,
     rateLimited: SUBMIT_RATE_LIMITED,
     lost: SUBMIT_LOST,
-    /** Maximum wait for Retry-After, unless the timeout for the result is longer. */
+    /** Maximum wait for Retry-After if no result is awaited. Only a longer pause stops the whole run. */
     maxBusyMs: 180_000,
     /** Wait for the reply to a submit in flight after an interrupt, because the reply might contain the task id. */
     graceMs: 10_000,
