@@ -53,26 +53,26 @@ export class PublishedCalls {
     const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : toWaitSettings(options);
     const spec = {
-      ...(await this.#checked(options)),
+      ...(await this.#checkRequest(options)),
       allowUndocumented: options.validate === false,
       references: await this.#copies(),
       ...{ destination: await this.#destination(options), wait, maxCredits, reuse, again, repeated: null },
     };
     const { caller, addListenerWarning } = this.#createCaller(options, signal);
-    return this.#succeeded(addListenerWarning(await this.#operations.generate(spec, caller)));
+    return this.#requireSuccess(addListenerWarning(await this.#operations.generate(spec, caller)));
   }
 
   /** @throws ImggenFailure if the report of the earlier task contains an error */
   async reuse(options: ReuseOptions, signal: AbortSignal): Promise<GenerateResult | null> {
     const wait = toWaitSettings(options);
-    const { checked } = await this.#checked(options);
+    const { checked } = await this.#checkRequest(options);
     const copies = await this.#copies();
     const request = copies === null ? checked.request : await copies.asRecorded(checked.request);
     const destination = await this.#destination(options);
     const { caller, addListenerWarning } = this.#createCaller(options, signal);
     const deps = await this.#operations.depsFor(caller).current();
     const earlier = await reuseEarlier(request, { wait, destination }, deps);
-    return earlier && this.#succeeded(addListenerWarning(earlier));
+    return earlier && this.#requireSuccess(addListenerWarning(earlier));
   }
 
   async batch(
@@ -125,7 +125,7 @@ export class PublishedCalls {
     return this.#operations.close();
   }
 
-  async #checked(options: GenerateOptions | ReuseOptions) {
+  async #checkRequest(options: GenerateOptions | ReuseOptions) {
     const target = await targetInEffect(this.#session);
     const matrix = await target.matrix();
     const terms = await target.terms(options);
@@ -137,7 +137,7 @@ export class PublishedCalls {
     return copiesForGenerator(this.#session, FIELD_LABELS.image);
   }
 
-  #succeeded(report: TaskReport): GenerateResult {
+  #requireSuccess(report: TaskReport): GenerateResult {
     const result = savedJson(report, this.#session.words);
     if (result.ok) return result;
     throw new ImggenFailure(result, report.error);

@@ -148,25 +148,25 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
  * @returns `isSeedGiven`: whether a flag sets the seed or requests a random seed
  */
 function withFieldFlags(
-  merged: RequestInput,
+  mergedInput: RequestInput,
   { isRandom, ...flags }: Pick<RequestInput, "seed" | "negative"> & { isRandom: boolean },
-  names: FieldNames,
+  fieldNames: FieldNames,
   { settings }: ClientSession,
 ): { input: RequestInput; isSeedGiven: boolean } {
-  const changed = readFieldSettings((name) => settings.flag(name));
-  const isNamed = names.seed !== undefined && Object.hasOwn(changed, names.seed);
-  if (isNamed && (isRandom || flags.seed !== undefined)) throw duplicateSeedError(names.seed);
-  const fields = { ...merged.fields };
-  const input: RequestInput = { ...merged };
+  const changedFields = readFieldSettings((name) => settings.flag(name));
+  const isNamed = fieldNames.seed !== undefined && Object.hasOwn(changedFields, fieldNames.seed);
+  if (isNamed && (isRandom || flags.seed !== undefined)) throw duplicateSeedError(fieldNames.seed);
+  const fields = { ...mergedInput.fields };
+  const input: RequestInput = { ...mergedInput };
   if (isRandom) delete input.seed;
   for (const name of ["seed", "negative"] as const) {
-    const field = names[name];
+    const field = fieldNames[name];
     if (field === undefined) continue;
     if (flags[name] !== undefined || (isRandom && name === "seed")) delete fields[field];
-    else if (Object.hasOwn(changed, field)) delete input[name];
+    else if (Object.hasOwn(changedFields, field)) delete input[name];
   }
   const isSeedGiven = isRandom || isNamed || flags.seed !== undefined;
-  return { input: { ...input, fields: { ...fields, ...changed } }, isSeedGiven };
+  return { input: { ...input, fields: { ...fields, ...changedFields } }, isSeedGiven };
 }
 
 /** Uses the task's generator if neither a generator nor a base URL is configured. */

@@ -11,7 +11,7 @@ let shown = [];
 /** Index of the image in the lightbox. */
 let current = 0;
 
-function element(name, properties = {}, ...children) {
+function createElement(name, properties = {}, ...children) {
   const node = Object.assign(document.createElement(name), properties);
   node.append(...children);
   return node;
@@ -20,7 +20,7 @@ function element(name, properties = {}, ...children) {
 /** Adds an option for each value. Hides the filter if all images have the same value. */
 function fillFilter(name) {
   const values = [...new Set(images.map((image) => image[name]).filter((value) => value !== null))].sort();
-  for (const value of values) controls[name].append(element("option", { value, textContent: value }));
+  for (const value of values) controls[name].append(createElement("option", { value, textContent: value }));
   controls[name].closest("label").hidden = values.length < 2;
 }
 
@@ -59,8 +59,8 @@ const ORDERS = {
 
 function update() {
   shown = images.filter(matches).sort(ORDERS[controls.order.value]);
-  grid.replaceChildren(...shown.map(card));
-  find(".totals").textContent = totals(shown);
+  grid.replaceChildren(...shown.map(createCard));
+  find(".totals").textContent = totalsText(shown);
   find(".none").hidden = shown.length > 0 || images.length === 0;
 }
 
@@ -68,7 +68,7 @@ function update() {
  * The cost of a task is counted once, because its images were charged together. Images of unknown cost are
  * counted separately.
  */
-function totals(matchingImages) {
+function totalsText(matchingImages) {
   const costs = new Map(matchingImages.map(({ task, credits }, at) => [task ?? at, credits]));
   const credits = [...costs.values()].reduce((sum, cost) => sum + (cost ?? 0), 0);
   const count =
@@ -87,19 +87,25 @@ function creditsText(credits) {
   return credits === 1 ? "1 credit" : `${credits} credits`;
 }
 
-function card(image, at) {
+function createCard(image, at) {
   const { prompt, name, thumbnail, model, credits, width, height, settings } = image;
   const modelFacts = model === null ? [] : [model, creditsText(credits)];
   const seed = settings.seed === undefined ? [] : [`seed ${settings.seed}`];
   const facts = [...modelFacts, image.ratio ?? `${width}×${height}`, ...seed].join(" · ");
   // Width and height set the size of the card before the image is loaded.
   const size = width > 0 && height > 0 ? { width, height } : {};
-  const picture = element("img", { ...size, alt: "", loading: "lazy", decoding: "async", src: thumbnail });
-  const caption = element("span", { className: "prompt", textContent: prompt ?? name });
-  const detail = element("span", { className: "quiet", textContent: facts });
-  const button = element("button", { type: "button", className: "card" }, picture, caption, detail);
+  const picture = createElement("img", {
+    ...size,
+    alt: "",
+    loading: "lazy",
+    decoding: "async",
+    src: thumbnail,
+  });
+  const caption = createElement("span", { className: "prompt", textContent: prompt ?? name });
+  const detail = createElement("span", { className: "quiet", textContent: facts });
+  const button = createElement("button", { type: "button", className: "card" }, picture, caption, detail);
   button.addEventListener("click", () => open(at));
-  return element("li", {}, button);
+  return createElement("li", {}, button);
 }
 
 function open(at) {
@@ -131,7 +137,7 @@ function fillLightbox() {
   find(".command-text").replaceChildren(...commandParts(image.command ?? ""));
   find(".made").hidden = image.prompt === null;
   find(".status").textContent = "";
-  const link = element("a", { href: image.file, textContent: image.name });
+  const link = createElement("a", { href: image.file, textContent: image.name });
   const facts = { Model: image.model, Ratio: image.ratio, Quality: image.quality, ...image.settings };
   if (image.model !== null) facts.Cost = creditsText(image.credits);
   Object.assign(facts, {
@@ -139,18 +145,20 @@ function fillLightbox() {
     Date: localTime(image.date),
     Task: image.task,
     File: link,
-    Link: element("a", { href: `#${image.id}`, textContent: "this image on this page" }),
+    Link: createElement("a", { href: `#${image.id}`, textContent: "this image on this page" }),
   });
   const entries = Object.entries(facts).filter(([, value]) => value !== null);
   find("dl").replaceChildren(
-    ...entries.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]),
+    ...entries.flatMap(([name, value]) => [createElement("dt", {}, name), createElement("dd", {}, value)]),
   );
 }
 
 /** Wraps each option in an element without line breaks, because a browser can break a line at any hyphen. */
 function commandParts(command) {
   const parts = command.split(/(?<=\s)(--?[a-z][\w-]*)(?=\s|$)/);
-  return parts.map((part, at) => (at % 2 === 0 ? part : element("span", { className: "option" }, part)));
+  return parts.map((part, at) =>
+    at % 2 === 0 ? part : createElement("span", { className: "option" }, part),
+  );
 }
 
 /** Returns the local day in the format of date inputs: 2026-01-31. */
@@ -179,7 +187,7 @@ async function putOnClipboard(text) {
   } catch {
     // A page that was opened from a disk cannot use the clipboard, but it can copy selected text.
     const focused = document.activeElement;
-    const field = element("textarea", { value: text, readOnly: true });
+    const field = createElement("textarea", { value: text, readOnly: true });
     dialog.append(field);
     field.select();
     const isCopied = document.execCommand("copy");

@@ -63,7 +63,7 @@ export async function makeThumbnails(
   // Existing thumbnails are not embedded in a page, because they might be forged.
   const names = inline ? [] : await openFolder(folder);
   const matches = names.map((name) => THUMBNAIL_NAME.exec(name)).filter((match) => match !== null);
-  const earlier: EarlierThumbnails = {
+  const earlierThumbnails: EarlierThumbnails = {
     folder,
     byFile: new Map(matches.map((match) => [match[1] ?? "", match])),
     byContent: new Map(matches.map((match) => [match[2] ?? "", match[0]])),
@@ -73,7 +73,7 @@ export async function makeThumbnails(
   let count = 0;
   const processImage = async (image: FoundImage): Promise<ThumbnailedImage | null> => {
     signal.throwIfAborted();
-    const read = await readImage(image, earlier, hasDecoder);
+    const read = await readImage(image, earlierThumbnails, hasDecoder);
     onProgress(++count, files.length);
     if (read === null) return null;
     if ("why" in read) {
@@ -149,8 +149,8 @@ async function readImage(
     const content = `${sha256}-${width}x${height}.webp`;
     const equalName = byContent.get(content);
     const isNew = hasDecoder && equalName === undefined;
-    const copied = equalName === undefined ? null : readRegular(path.join(folder, equalName));
-    const bytes = isNew ? await createThumbnail(source.path, MAX_EDGE_PX) : copied;
+    const copiedBytes = equalName === undefined ? null : readRegular(path.join(folder, equalName));
+    const bytes = isNew ? await createThumbnail(source.path, MAX_EDGE_PX) : copiedBytes;
     return { source, sha256, width, height, name: `${key}-${content}`, bytes, isNew };
   } catch (error) {
     return { name: source.name, why: error instanceof UndecodableError ? error.message : errorText(error) };

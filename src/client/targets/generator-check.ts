@@ -18,12 +18,15 @@ export async function checkGenerator(
   { signal, timeoutMs }: TargetCheckOptions,
 ): Promise<TargetCheck> {
   const startMs = performance.now();
-  const ask = async (provider: Provider, signal: AbortSignal) => (await provider.models?.(signal)) ?? null;
-  const reply: Reply = await queryGenerator(generator, session, ask, timeoutMs).catch(returnImggenError);
+  const listModels = async (provider: Provider, signal: AbortSignal) =>
+    (await provider.models?.(signal)) ?? null;
+  const reply: Reply = await queryGenerator(generator, session, listModels, timeoutMs).catch(
+    returnImggenError,
+  );
   const elapsedMs = performance.now() - startMs;
   return {
     async service() {
-      const otherName = await otherKind(generator, reply, signal, session);
+      const otherName = await detectOtherKind(generator, reply, signal, session);
       return otherName === null
         ? checkReachable(generator, reply, elapsedMs, session)
         : otherKindFinding(generator, otherName);
@@ -36,7 +39,7 @@ export async function checkGenerator(
 }
 
 /** Finds a generator of another kind at the address, unless the reply matches the configured kind. */
-async function otherKind(
+async function detectOtherKind(
   { spec }: UserGenerator,
   reply: Reply,
   signal: AbortSignal,

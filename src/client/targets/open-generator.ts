@@ -69,7 +69,7 @@ export function throwAsImggenError(error: unknown): never {
 export async function queryGenerator<Answer>(
   generator: UserGenerator,
   session: QuerySession,
-  ask: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
+  query: (provider: Provider, signal: AbortSignal) => Promise<Answer>,
   timeoutMs = QUERY_TIMEOUT_MS,
 ): Promise<Answer> {
   requireKey(generator);
@@ -78,7 +78,7 @@ export async function queryGenerator<Answer>(
   const hint = `Nothing was charged. ${check}`;
   const provider = await createProvider(generator, session);
   try {
-    return await ask(provider, AbortSignal.timeout(timeoutMs));
+    return await query(provider, AbortSignal.timeout(timeoutMs));
   } catch (error) {
     if (error instanceof ProviderError && error.failure.kind === "unsent")
       throw new NetworkError(error.message, { hint: error.hint ?? hint, cause: error });

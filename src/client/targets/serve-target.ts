@@ -42,7 +42,7 @@ export class ServeTarget extends ServiceTarget {
 
   override terms = async ({ dryRun }: TermsRequest): Promise<GeneratorTerms> => {
     // Errors are ignored, because the submit fails with a better message if the server does not reply.
-    const facts = dryRun ? null : await this.#ask().catch(nullIfImggenError);
+    const facts = dryRun ? null : await this.#fetchFacts().catch(nullIfImggenError);
     return {
       isServer: true,
       isFree: facts?.isFree ?? false,
@@ -56,7 +56,7 @@ export class ServeTarget extends ServiceTarget {
   };
 
   override models = async (timeoutMs?: number): Promise<OfferedModels> => {
-    const { names } = await this.#ask(timeoutMs);
+    const { names } = await this.#fetchFacts(timeoutMs);
     return { names: names.length > 0 ? names : null, loaded: null, needsName: false };
   };
 
@@ -75,7 +75,7 @@ export class ServeTarget extends ServiceTarget {
   };
 
   /** Sends GET /v1/models. @throws ImggenError */
-  async #ask(timeoutMs = QUERY_TIMEOUT_MS): Promise<ServerFacts> {
+  async #fetchFacts(timeoutMs = QUERY_TIMEOUT_MS): Promise<ServerFacts> {
     const { baseUrl, apiKey } = configuredService(this.#session.settings);
     const { context, onExchange } = this.#session;
     const url = new URL(`${baseUrl.replace(/\/api$/, "")}/v1/models`);

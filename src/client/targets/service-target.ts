@@ -78,7 +78,7 @@ export class ServiceTarget implements Target {
 
 /** Loads the parser of the matrix file on demand. @throws UsageError, SettingsError */
 export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
-  if (!hasFile(source)) return MODELS;
+  if (!hasMatrixFile(source)) return MODELS;
   const { serviceModels } = await import("./matrix-setting.ts");
   return serviceModels(source);
 }
@@ -87,7 +87,7 @@ export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
  * Whether a matrix file is set. False if the home folder is missing, because commands that only list models
  * do not need a home folder.
  */
-function hasFile({ settings }: MatrixSource): boolean {
+function hasMatrixFile({ settings }: MatrixSource): boolean {
   try {
     return settings.get("matrix") !== undefined;
   } catch (error) {

@@ -32,8 +32,8 @@ export async function checkUrls(
  * only for GET.
  */
 function expiredHead(url: string, nowMs: number): ImageHead | null {
-  const until = URL.canParse(url) ? signedUntilMs(url) : null;
-  return until !== null && until <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
+  const expiryMs = URL.canParse(url) ? signedUntilMs(url) : null;
+  return expiryMs !== null && expiryMs <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
 }
 
 function headWarnings(image: string, head: ImageHead): string[] {
@@ -58,9 +58,11 @@ const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 export function signedUntilMs(url: string): number | null {
   const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]));
   for (const vendor of ["amz", "goog"]) {
-    const from = timeMs((query.get(`x-${vendor}-date`) ?? "").replace(COMPACT_TIME, "$1-$2-$3T$4:$5:$6Z"));
+    const signedMs = timeMs(
+      (query.get(`x-${vendor}-date`) ?? "").replace(COMPACT_TIME, "$1-$2-$3T$4:$5:$6Z"),
+    );
     const seconds = Number(query.get(`x-${vendor}-expires`) ?? Number.NaN);
-    if (from !== null && Number.isFinite(seconds)) return from + seconds * 1000;
+    if (signedMs !== null && Number.isFinite(seconds)) return signedMs + seconds * 1000;
   }
   const expires = query.get("expires") ?? "";
   if (/^\d{9,11}$/.test(expires)) return Number(expires) * 1000;

@@ -42,10 +42,10 @@ export async function readReferenceFile(
   const inspection = inspectBytes(bytes);
   const support = "the service supports JPEG, PNG and WebP";
   if (!inspection.ok)
-    throw refused(`${label} ${name} is ${inspection.problem} (${inspection.detail}): ${support}`);
+    throw refusedError(`${label} ${name} is ${inspection.problem} (${inspection.detail}): ${support}`);
   const { type, extension } = inspection.image;
   if (!REFERENCE_TYPES.includes(type))
-    throw refused(`${label} ${name} is of the type ${extension.toUpperCase()}: ${support}`);
+    throw refusedError(`${label} ${name} is of the type ${extension.toUpperCase()}: ${support}`);
   const mayBeTooLarge = bytes.length > SURELY_ALLOWED_BYTES;
   return {
     name,
@@ -69,20 +69,20 @@ export async function isUnchanged({ path: file, sha256 }: ReferenceFile): Promis
 }
 
 function resolveReference(name: string, label: string, resolvePath: (file: string) => string): string {
-  if (name.includes("\0")) throw refused(`${label} contains a NUL character`);
+  if (name.includes("\0")) throw refusedError(`${label} contains a NUL character`);
   if (!/^file:/i.test(name)) return resolvePath(name);
   try {
     return path.resolve(fileURLToPath(name));
   } catch {
-    throw refused(`${label} ${name} is not a file: URL of this machine (file:///…)`);
+    throw refusedError(`${label} ${name} is not a file: URL of this machine (file:///…)`);
   }
 }
 
 async function readSmall(file: string, name: string, label: string): Promise<Buffer> {
   try {
     const stats = await promises.stat(file);
-    if (!stats.isFile()) throw refused(`${label} ${name} is not a regular file`);
-    if (stats.size > MAX_REFERENCE_BYTES) throw tooLarge(name, label, stats.size);
+    if (!stats.isFile()) throw refusedError(`${label} ${name} is not a regular file`);
+    if (stats.size > MAX_REFERENCE_BYTES) throw tooLargeError(name, label, stats.size);
     return readRegular(file);
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -93,10 +93,10 @@ async function readSmall(file: string, name: string, label: string): Promise<Buf
   }
 }
 
-function tooLarge(name: string, label: string, size: number): UsageError {
-  return refused(`${label} ${name} has ${groupedDigits(size)} bytes: the service accepts at most 4 MB`);
+function tooLargeError(name: string, label: string, size: number): UsageError {
+  return refusedError(`${label} ${name} has ${groupedDigits(size)} bytes: the service accepts at most 4 MB`);
 }
 
-function refused(message: string): UsageError {
+function refusedError(message: string): UsageError {
   return new UsageError(`${message}.`, { hint: "Nothing was uploaded or sent." });
 }

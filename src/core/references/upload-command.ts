@@ -26,17 +26,17 @@ export interface UploadCommand {
 /** @param label name of the setting in messages @throws UsageError */
 export function parseUploadCommand(text: string, label: string): UploadCommand {
   const words = splitProgramCommand(text);
-  if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
+  if (typeof words === "string") throw refusedError(`${label} cannot be read: ${words}`);
   if (!words.some((word) => word.includes(FILE)))
-    throw refused(`${label} has no ${FILE}, the placeholder for the file's path`);
+    throw refusedError(`${label} has no ${FILE}, the placeholder for the file's path`);
   const operator = findShellOperator(words);
   if (operator !== undefined)
-    throw refused(
+    throw refusedError(
       `${label} contains ${operator}, but is not run by a shell`,
       "Put the steps into a script, and set that with {file} as its argument.",
     );
   if (isInShellScript(FILE, words))
-    throw refused(
+    throw refusedError(
       `${label} puts ${FILE} inside a shell script, where a file name could be run as code`,
       `Write "$1" there, and sh ${FILE} after the script.`,
     );
@@ -47,11 +47,11 @@ export function wordsFor({ words }: UploadCommand, file: string): string[] {
   return fillPlaceholders(words, { file });
 }
 
-function refused(message: string, hint = "For example: my-upload-script {file}."): UsageError {
+function refusedError(message: string, hint = "For example: my-upload-script {file}."): UsageError {
   return new UsageError(`${message}.`, { hint: [hint, phrase`More: ${action("help", "uploads")}`] });
 }
 
-const KEYS = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
+const KEY_VARIABLES = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
 
 /**
  * Uploads a file with the user's command, which is run without a shell and without API keys in its environment.
@@ -66,12 +66,12 @@ export async function uploadFile(
   signal: AbortSignal,
 ): Promise<string> {
   const words = wordsFor(command, file.path);
-  const visible = filterEnvironment((name) => KEYS.test(name), env);
-  const end = await runProgram(words, { env: visible, signal, timeoutMs: POLICY.upload.timeoutMs });
+  const environment = filterEnvironment((name) => KEY_VARIABLES.test(name), env);
+  const end = await runProgram(words, { env: environment, signal, timeoutMs: POLICY.upload.timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
-  if (end.kind === "too_much_output") throw invalidOutput("more text than a URL", file);
+  if (end.kind === "too_much_output") throw invalidOutputError("more text than a URL", file);
   if (end.kind !== "ended" || end.code !== 0)
-    throw failed(programFailure(end, words[0] ?? "", POLICY.upload.timeoutMs), file);
+    throw uploadError(programFailure(end, words[0] ?? "", POLICY.upload.timeoutMs), file);
   return printedUrl(end.stdout, file);
 }
 
@@ -81,12 +81,12 @@ const MAX_URL = 8192;
 function printedUrl(stdout: string, file: ReferenceFile): string {
   const lines = nonBlankLines(stdout);
   const [line = ""] = lines;
-  if (lines.length === 0) throw invalidOutput("nothing", file);
-  if (lines.length > 1) throw invalidOutput(`${lines.length} lines`, file);
-  if (line.length > MAX_URL) throw invalidOutput(`a line of more than ${MAX_URL} characters`, file);
+  if (lines.length === 0) throw invalidOutputError("nothing", file);
+  if (lines.length > 1) throw invalidOutputError(`${lines.length} lines`, file);
+  if (line.length > MAX_URL) throw invalidOutputError(`a line of more than ${MAX_URL} characters`, file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
-    throw invalidOutput(JSON.stringify(redactUrl(line).slice(0, 200)), file);
-  if (!isRemoteUrl(line)) throw invalidOutput("a URL in which no host follows https://", file);
+    throw invalidOutputError(JSON.stringify(redactUrl(line).slice(0, 200)), file);
+  if (!isRemoteUrl(line)) throw invalidOutputError("a URL in which no host follows https://", file);
   // The URL is normalised, because the service might parse a backslash differently.
   return new URL(line).href;
 }
@@ -95,12 +95,12 @@ function isHttps({ protocol, username, password }: URL): boolean {
   return protocol === "https:" && username === "" && password === "";
 }
 
-function invalidOutput(what: string, file: ReferenceFile): UsageError {
-  return failed(`printed ${what}, and must print one https:// URL on one line`, file);
+function invalidOutputError(what: string, file: ReferenceFile): UsageError {
+  return uploadError(`printed ${what}, and must print one https:// URL on one line`, file);
 }
 
 /** @param what predicate of the message, such as `printed nothing` */
-function failed(what: string, { name }: ReferenceFile): UsageError {
+function uploadError(what: string, { name }: ReferenceFile): UsageError {
   return new UsageError(`${name} was not uploaded: the upload command ${what.replace(/\.$/, "")}.`, {
     hint: [
       phrase`Nothing was charged. To see the command: ${action("run", "config get uploadCommand")}`,
