@@ -43,7 +43,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
     phrase`To finish it: ${action("resume")}`,
   ],
   usage: () => [phrase`${action("reference")}`],
-  invalid_request: () => [phrase`To see what each model takes: ${action("models")}`],
+  invalid_request: () => [phrase`To see what each model supports: ${action("models")}`],
   budget_exceeded: () => ["Nothing was sent."],
   auth_required: ({ resume }) =>
     resume === null
@@ -64,7 +64,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {
     const checkAdvice = mentionedTask !== null && [
-      phrase`To see whether task ${mentionedTask} of the reply is this request's: ${action("resume", mentionedTask)}`,
+      phrase`To check whether task ${mentionedTask} in the reply belongs to this request: ${action("resume", mentionedTask)}`,
     ];
     const dismissAdvice = ledgerId !== null && [phrase`To dismiss it: ${action("dismiss", ledgerId)}`];
     return [...(checkAdvice || []), ...resubmitAdvice(ledgerId, free), ...(dismissAdvice || [])].slice(

@@ -89,7 +89,7 @@ const PARSERS = {
     else
       throwRefusal(
         unknownRatio(text, label, await deps.matrix()),
-        "Ratios that models take: imggen models <model>",
+        "To see the ratios of a model: imggen models <model>",
       );
     return text;
   },

@@ -64,7 +64,7 @@ export async function newestImage(session: ClientSession): Promise<FoundImages> 
     const lastFile = task.report.files.findLast(({ path }) => path !== null && existsSync(path));
     if (lastFile?.path) return findImages(lastFile.path, session);
   }
-  throw new UsageError("No saved image exists where it was saved.", {
+  throw new UsageError("No image file was found at the paths where imggen saved images.", {
     hint: "To see the tasks of this machine: imggen history",
   });
 }

@@ -53,7 +53,7 @@ describe("what a failure advises", () => {
   it("of an unknown outcome is first of all the task that the reply mentions", () => {
     const error = new OutcomeUnknownError("The reply was lost.", { mentionedTaskId: "task_x" });
     expect(describeFailure(error, COMMAND_VOCABULARY, UNKNOWN).error.hint.split("\n")).toEqual([
-      "It may have been charged. To see whether task task_x of the reply is this request's: imggen resume task_x",
+      "It may have been charged. To check whether task task_x in the reply belongs to this request: imggen resume task_x",
       "To submit it again, at a new charge: imggen rerun 20261122T092156123-9c41d07e",
     ]);
   });

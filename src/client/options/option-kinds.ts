@@ -100,7 +100,7 @@ function parseWholeNumber(text: string, label: string, { min = 0, max, isAdvisor
 function parseOneSeed(text: string, label: string) {
   if (!hasSeveralSeeds(text)) return parseSeedOption(label, text);
   const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
-  throw new UsageError(`${label} must be one number here.`, { hint });
+  throw new UsageError(`${label} must be one number for this command.`, { hint });
 }
 
 /** Parses a choice. The case of letters is ignored. @throws UsageError */

@@ -102,7 +102,7 @@ function checkReachable(
 const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";
-const SEE_MODELS = "To see those that it has: imggen models";
+const SEE_MODELS = "To see its models: imggen models";
 const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
 
 function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {

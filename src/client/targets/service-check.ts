@@ -129,7 +129,7 @@ function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | 
   const skewMs = Math.abs(aheadMs);
   if (skewMs <= MAX_SKEW_MS) return ok("agrees with the service's", { aheadMs });
   const skew = `${formatDuration(skewMs)} ${aheadMs > 0 ? "ahead of" : "behind"}`;
-  const hint = "Set it: certificates, the daily limit and the history depend on it.";
+  const hint = "Set the clock, because certificates, the daily limit and the history depend on it.";
   return warning(`This machine's clock is ${skew} the service's.`, hint, { aheadMs });
 }
 

@@ -23,7 +23,7 @@ export async function taskTarget(
   const { service: identity } = intent;
   if (identity.baseUrl === SANDBOX_SERVICE) return new SandboxTarget(session);
   if (session.isSandbox)
-    throw new UsageError(`Task ${taskId} is not one of the sandbox.`, {
+    throw new UsageError(`Task ${taskId} is not a task of the sandbox.`, {
       hint: phrase`Omit ${option("sandbox")}.`,
     });
   if (isAtGenerator(intent)) {
