@@ -46,7 +46,7 @@ function createSession(options: ClientOptions): ClientSession {
   if (matrix !== undefined) readMatrix(context.resolvePath(matrix), MATRIX_HINT);
   const overriddenEnv = {
     ...env,
-    // The option `baseUrl` overrides the variable, because both set the target of requests.
+    // The option `baseUrl` overrides IMGGEN_GENERATOR, because both choose the target of requests.
     ...(baseUrl !== undefined && { IMGGEN_GENERATOR: undefined }),
     ...variable("IMGGEN_GENERATOR_KEY", generatorKey),
     ...variable("IMGGEN_BASE_URL", baseUrl),

@@ -161,7 +161,10 @@ function isPath(name: keyof Settings): boolean {
   return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
-/** @throws UsageError if both are set, because only the user can decide which of the two is allowed to charge */
+/**
+ * @throws UsageError if a generator and a base URL are set, because only the user can decide which of the two is
+ * allowed to charge
+ */
 function requireSingleTarget(
   generator: EffectiveValue | undefined,
   baseUrl: EffectiveValue | undefined,

@@ -16,7 +16,7 @@ export interface SeedFlags {
 
 /**
  * Reads several seeds from `--seed 1-40`, or from the generator's seed field, such as `--field seed=1-40`.
- * @throws UsageError if both are set
+ * @throws UsageError if a flag and the field are set
  */
 export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],

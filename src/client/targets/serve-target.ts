@@ -99,7 +99,8 @@ export class ServeTarget extends ServiceTarget {
   }
 }
 
-const PASTE_HINT = "Nothing was charged. To set its address and key, paste the lines that imggen serve prints.";
+const PASTE_HINT =
+  "Nothing was charged. To set its address and key, paste the lines that imggen serve prints.";
 
 function parseFacts(body: string): ServerFacts | null {
   const { data, free } = fieldsOf(jsonOrNull(body));
