@@ -86,10 +86,7 @@ const BY_KEY: Record<string, readonly [ErrorClass, string]> = {
     GenerationFailedError,
     "The service could not generate the image.",
   ],
-  "image_generation.error.unknown_error": [
-    ServiceError,
-    "The service reports an unexpected error of its own.",
-  ],
+  "image_generation.error.unknown_error": [ServiceError, "The service reports an unexpected error."],
   SUBSCRIPTION_REQUIRED: [SubscriptionRequiredError, "This model needs a Pro or Premium subscription."],
 };
 
@@ -135,7 +132,7 @@ export function refusedSubmit(
 
 /** Error for a 404 without an error key, which comes from another server at the base URL instead of the service. */
 function addressUnknown(charged: Charged): ImggenError {
-  return new RejectedRequestError("The service does not know this address (HTTP 404).", {
+  return new RejectedRequestError("The service does not have this address (HTTP 404).", {
     charged,
     hint: "Nothing was charged. Is the base URL right? It includes the service's /api.",
   });

@@ -1,24 +1,24 @@
 import { ProxyError } from "./proxies.ts";
 import { TransportError } from "./transport.ts";
 
-const UNTRUSTED = /NOT_THIS_MACHINE|CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
-const HANDSHAKE = /ERR_TLS|ERR_SSL|EPROTO/;
+const UNTRUSTED_CODES = /NOT_THIS_MACHINE|CERT|SELF_SIGNED|UNABLE_TO_(VERIFY|GET_ISSUER)|ALTNAME|DEPTH_ZERO/;
+const HANDSHAKE_CODES = /ERR_TLS|ERR_SSL|EPROTO/;
 
-const OWN_AUTHORITY =
-  "If your company has a certificate authority of its own, set NODE_EXTRA_CA_CERTS to its certificate file.";
-const CLOCK = `Check this machine's clock. If it is right, only the service can renew its certificate.\n${OWN_AUTHORITY}`;
-const OTHER_HOST = `Check the base URL, and that it leads to the service and not to another server.\n${OWN_AUTHORITY}`;
+const COMPANY_AUTHORITY =
+  "If your company has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.";
+const CLOCK = `Check this machine's clock. If it is right, only the service can renew its certificate.\n${COMPANY_AUTHORITY}`;
+const OTHER_HOST = `Check the base URL, and that it leads to the service and not to another server.\n${COMPANY_AUTHORITY}`;
 const NOT_TLS =
   "Check the base URL and its port, and that it leads to the service and not to another server.";
 
-const OWN_FAULT = "Run it again without limits on its memory or on Node.js (ulimit -v, NODE_OPTIONS).";
+const PROCESS_HINT = "Run imggen again without limits on memory or on Node.js (ulimit -v, NODE_OPTIONS).";
 
 /** Reasons and next steps by error code, for connections that were refused as unsafe. */
-const TLS: Record<string, [what: string, hint: string]> = {
+const UNTRUSTED_REASONS: Record<string, [what: string, hint: string]> = {
   CERT_HAS_EXPIRED: ["its certificate has expired", CLOCK],
   CERT_NOT_YET_VALID: ["its certificate is not valid yet", CLOCK],
   ERR_TLS_CERT_ALTNAME_INVALID: ["its certificate is for another host", OTHER_HOST],
-  DEPTH_ZERO_SELF_SIGNED_CERT: ["its certificate is self-signed", OWN_AUTHORITY],
+  DEPTH_ZERO_SELF_SIGNED_CERT: ["its certificate is self-signed", COMPANY_AUTHORITY],
   EPROTO: ["the TLS handshake failed", NOT_TLS],
   ERR_NOT_THIS_MACHINE: [
     "its name resolves to another machine",
@@ -27,7 +27,7 @@ const TLS: Record<string, [what: string, hint: string]> = {
   ERR_SSL_WRONG_VERSION_NUMBER: ["it does not use TLS", NOT_TLS],
 };
 
-const PLAIN: Record<string, string> = {
+const REASONS: Record<string, string> = {
   ECONNREFUSED: "the connection was refused",
   ECONNRESET: "the connection was cut",
   UND_ERR_SOCKET: "the connection was cut",
@@ -47,18 +47,21 @@ export function describeConnectionError(
   hint = "Nothing was sent or charged. Check the network, the base URL and any proxy, then try again.",
 ): { message: string; hint: string } {
   const code = deepestCode(error);
-  if (UNTRUSTED.test(code) || HANDSHAKE.test(code)) {
-    const [what, hint] = TLS[code] ?? ["its certificate was not accepted", OWN_AUTHORITY];
+  if (UNTRUSTED_CODES.test(code) || HANDSHAKE_CODES.test(code)) {
+    const [what, hint] = UNTRUSTED_REASONS[code] ?? ["its certificate was not accepted", COMPANY_AUTHORITY];
     return {
       message: `No trusted connection to ${proxyIn(error) ?? service.host}: ${what} (${code}).`,
       hint,
     };
   }
   if (isOfThisProcess(error))
-    return { message: `The fault is in imggen, not in the network: ${plainText(error)}.`, hint: OWN_FAULT };
+    return {
+      message: `The fault is in imggen, not in the network: ${errorReason(error)}.`,
+      hint: PROCESS_HINT,
+    };
   const proxy = proxyIn(error);
   const what = proxy === null ? `The service at ${service.host}` : `The proxy at ${proxy}`;
-  return { message: `${what} could not be reached: ${plainText(error)}.`, hint };
+  return { message: `${what} could not be reached: ${errorReason(error)}.`, hint };
 }
 
 /** Whether this process caused the error (missing module, little memory), so that another attempt would fail too. */
@@ -74,15 +77,15 @@ export function isOfThisProcess(error: unknown): boolean {
 
 /** Whether a certificate was rejected, or plain http: was refused because the host is another machine. */
 export function isUntrusted(error: unknown): boolean {
-  return UNTRUSTED.test(deepestCode(error));
+  return UNTRUSTED_CODES.test(deepestCode(error));
 }
 
 /** Describes the error of an exchange as a phrase. */
 export function connectionErrorText(error: unknown): string {
   const proxy = proxyIn(error);
   return proxy === null
-    ? plainText(error)
-    : `the proxy at ${proxy} could not be reached: ${plainText(error)}`;
+    ? errorReason(error)
+    : `the proxy at ${proxy} could not be reached: ${errorReason(error)}`;
 }
 
 /** The proxy that could not be reached; null if the error is about the target. */
@@ -92,11 +95,11 @@ function proxyIn(error: unknown): string | null {
   return null;
 }
 
-function plainText(error: unknown): string {
+function errorReason(error: unknown): string {
   const code = deepestCode(error);
   // OpenSSL's messages are omitted, because they are mostly numbers.
-  if (HANDSHAKE.test(code)) return `TLS failed (${code})`;
-  return PLAIN[code] ?? (error instanceof Error ? error.message : String(error));
+  if (HANDSHAKE_CODES.test(code)) return `TLS failed (${code})`;
+  return REASONS[code] ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** Code of the innermost cause with a code, because the codes of outer errors are less specific. */

@@ -7,7 +7,7 @@ export interface DecodeLimits {
   mayBeCut?: boolean;
 }
 
-const KNOWN: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br"]);
+const ENCODINGS: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br"]);
 /** First byte of gzip data. Images and JSON begin with other bytes. */
 const GZIP_BYTE = 0x1f;
 
@@ -38,7 +38,7 @@ function encodingsIn(header: string | string[] | undefined): string[] {
   const applied = names
     .map((name) => name.trim().toLowerCase())
     .filter((name) => !/^(identity)?$/.test(name));
-  return applied.every((name) => KNOWN.has(name)) ? applied : [];
+  return applied.every((name) => ENCODINGS.has(name)) ? applied : [];
 }
 
 async function decodeOnce(

@@ -11,7 +11,7 @@ import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL does not work, but a new URL for the image might. `isMissing`: the server returned 403, 404 or 410. */
+  /** This URL does not work, but a new URL might work. `isMissing`: the server returned 403, 404 or 410. */
   | { outcome: "gone"; why: string; isMissing?: true }
   /** Another attempt is not allowed. */
   | { outcome: "forbidden"; why: string };

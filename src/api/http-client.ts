@@ -118,7 +118,7 @@ export class HttpClient {
   #sharedConnections(): Promise<Sender> {
     this.#shared ??= import("./shared-connections.ts").then(
       ({ SharedConnections }) => new SharedConnections(this.#connect),
-      // The module can be missing during an upgrade. Single connections replace it, so that paid tasks can be saved.
+      // The module can be missing during an upgrade. Single connections are used instead, to save paid tasks.
       () => this.#singleConnections,
     );
     return this.#shared;

@@ -39,7 +39,7 @@ export interface ImageDownloadOptions extends DownloadOptions {
   random?: () => number;
   /** Permissions of the complete file. Default: 0o600, as during the download. */
   fileMode?: number;
-  /** Returns a new URL after the first has stopped working, or null if there is none. Called at most once. */
+  /** Returns a new URL after the first URL has stopped working; null for no new URL. Called at most once. */
   freshUrl?: () => Promise<string | null>;
   onBytes?: (bytes: number) => void;
   onRetry?: (why: string, delayMs: number) => void;
@@ -82,11 +82,11 @@ export async function downloadImageFile(
     if (attempt.outcome === "forbidden") return failed(attempt.why);
     if (attempt.outcome === "gone") {
       const isFinal = freshUrl === undefined;
-      const fresh = await freshUrl?.();
-      if (fresh === undefined || fresh === null)
+      const newUrl = await freshUrl?.();
+      if (newUrl === undefined || newUrl === null)
         return { ...failed(attempt.why), isMissing: attempt.isMissing === true, isFinal };
       freshUrl = undefined;
-      url = fresh;
+      url = newUrl;
       continue;
     }
     failures += 1;

@@ -20,7 +20,7 @@ const MAX_REDIRECTS = 5;
 /** Accepted media types. `image/jpg` is not a registered type, but many servers send it. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
 /** Media types that servers send for a file of unknown type. */
-const NO_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
+const UNKNOWN_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
 
 /**
  * Sends a HEAD request for the URL of a reference image, and follows redirects.
@@ -73,11 +73,13 @@ function judgeHead({ status, headers }: Head, { search }: URL): ImageHead {
   if (status < 200 || status >= 300) return bad(`HTTP ${status}`);
   const type = headerText(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
   const size = headerText(headers["content-length"]);
-  if (!TYPES.has(type) && !NO_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
+  if (!TYPES.has(type) && !UNKNOWN_TYPES.has(type)) return bad(`its type is ${type}, not JPEG, PNG or WebP`);
   if (/^\d+$/.test(size) && Number(size) > MAX_REFERENCE_BYTES)
     return bad(`it has ${size} bytes, more than 4 MB`);
-  if (NO_TYPES.has(type)) return { kind: "unknown", why: "its server does not say its type" };
-  return /^\d+$/.test(size) ? { kind: "good" } : { kind: "unknown", why: "its server does not say its size" };
+  if (UNKNOWN_TYPES.has(type)) return { kind: "unknown", why: "its server does not send its type" };
+  return /^\d+$/.test(size)
+    ? { kind: "good" }
+    : { kind: "unknown", why: "its server does not send its size" };
 }
 
 function headerText(header: string | string[] | undefined): string {

@@ -46,8 +46,8 @@ function parseEntry(text: string): Entry | null {
 /** Parses an address, a network or a name. @returns null for an invalid network or name */
 function parseHost(text: string): Entry["matches"] | null {
   const [, address = text, bits] = /^(.*)\/(\d{1,3})$/.exec(text) ?? [];
-  const bare = address.replace(/^\[(.*)\]$/, "$1");
-  if (isIP(bare) !== 0) return Number(bits ?? 0) > (isIP(bare) === 6 ? 128 : 32) ? null : network(bare, bits);
+  const ip = address.replace(/^\[(.*)\]$/, "$1");
+  if (isIP(ip) !== 0) return Number(bits ?? 0) > (isIP(ip) === 6 ? 128 : 32) ? null : network(ip, bits);
   return bits === undefined ? parseName(text) : null;
 }
 
@@ -71,6 +71,6 @@ function parseName(text: string): Entry["matches"] | null {
   // The URL parser converts the name to lower case and encodes non-ASCII characters, as in the URLs to match.
   const host = bareHost(new URL(url).hostname);
   const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
-  const whole = new RegExp(`^(?:.*\\.)?${pattern}$`);
-  return (hostname) => whole.test(hostname);
+  const fullPattern = new RegExp(`^(?:.*\\.)?${pattern}$`);
+  return (hostname) => fullPattern.test(hostname);
 }

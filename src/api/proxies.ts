@@ -74,7 +74,7 @@ export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | n
 }
 
 /** Headers without secrets. Any other header might contain a key, because users can set headers. */
-const OPEN_HEADERS: ReadonlySet<string> = new Set([
+const SECRET_FREE_HEADERS: ReadonlySet<string> = new Set([
   "accept",
   "accept-encoding",
   "content-type",
@@ -88,7 +88,9 @@ const OPEN_HEADERS: ReadonlySet<string> = new Set([
  * could read the key.
  */
 export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
-  return protocol === "https:" || Object.keys(headers).every((name) => OPEN_HEADERS.has(name.toLowerCase()));
+  return (
+    protocol === "https:" || Object.keys(headers).every((name) => SECRET_FREE_HEADERS.has(name.toLowerCase()))
+  );
 }
 
 /**

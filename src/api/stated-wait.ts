@@ -12,8 +12,8 @@ const MAX_BODY_LENGTH = 256 * 1024;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the wait before the next request that a failed reply requires, in milliseconds; null if the reply contains no
- * wait. A wait can be in `Retry-After` (seconds or a date), in `retry-after-ms`, in a field such as
+ * Returns the wait in a failed reply after which the request can be sent again, in milliseconds; null if the reply has
+ * no wait. A wait can be in `Retry-After` (seconds or a date), in `retry-after-ms`, in a field such as
  * `{"retry_after": 20}`, in Google's `RetryInfo`, or in text such as "try again in 20s". The longest wait in the reply
  * is returned, because an earlier request would be refused again.
  */

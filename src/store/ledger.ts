@@ -62,11 +62,11 @@ export interface BeginOptions {
 }
 
 /**
- * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and one more file (part), such as
- * `<id>.2.jsonl`, for each takeover. Only the process that created a part writes to the part, and only the process that
- * created the last part works on the task. A process checks that its part is the last part before and after it records
- * a submit or the end of the task, so that at least one of two simultaneous processes detects the other process's part.
- * The tickets of `Holder` only show that a process is working on a task.
+ * All tasks submitted from this machine. A task is a file, `<id>.jsonl`, and for each takeover another file, such as
+ * `<id>.2.jsonl`. Each file is a part of the task. Only the process that created a part writes to the part, and only
+ * the process that created the last part works on the task. Before and after a process records a submit or the end of
+ * the task, it checks that its part is the last part, so that at least one of two simultaneous processes detects the
+ * other process's part. The tickets of `Holder` only show that a process is working on a task.
  */
 export class Ledger {
   readonly folder: string;

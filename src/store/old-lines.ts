@@ -8,7 +8,13 @@ const OLD_VERSION = 1;
 /** Holder mark for the files of earlier versions. Running processes have other marks. */
 const NO_HOLDER = "";
 
-const ANSWERS: ReadonlySet<unknown> = new Set(["refused", "unknown", "accepted", "completed", "failed"]);
+const OUTCOME_TYPES: ReadonlySet<unknown> = new Set([
+  "refused",
+  "unknown",
+  "accepted",
+  "completed",
+  "failed",
+]);
 
 /** Converts the lines of an earlier version to the current version. */
 export function upgradeLines(lines: readonly unknown[]): unknown[] {
@@ -40,7 +46,7 @@ export function upgradeLines(lines: readonly unknown[]): unknown[] {
       attempts.set(request, (attempts.get(request) ?? 0) + 1);
       return [{ type: "started", ...attemptFields() }];
     }
-    // The reply to the attempt was lost, so the outcome is unknown: a paid request must not be submitted again.
+    // The attempt was sent without a reply. Its outcome is unknown, so that a paid request is not submitted again.
     if (type === "waiting" && facts.sent === true) return [{ why: "", ...attemptFields(), type: "unknown" }];
     if (type === "rate_limited" || type === "waiting")
       return [{ why: "", ...attemptFields(), type: "waiting" }];
@@ -49,7 +55,7 @@ export function upgradeLines(lines: readonly unknown[]): unknown[] {
         { ...attemptFields(), type: "waiting" },
         { ...facts, type, request },
       ];
-    return [ANSWERS.has(type) ? { ...attemptFields(), type } : line];
+    return [OUTCOME_TYPES.has(type) ? { ...attemptFields(), type } : line];
   });
   return [firstLine, ...rest];
 }

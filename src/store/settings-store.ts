@@ -94,7 +94,7 @@ export class SettingsStore {
     try {
       await this.#writeInMode(0o600, allChanges);
     } catch (error) {
-      // Some file systems do not support modes. The mode 0o666 works, because conf does not set its default mode.
+      // Some file systems do not support modes. 0o666 is conf's default, and conf does not try to set its default.
       if (!isModeError(error)) throw error;
       await this.#writeInMode(0o666, allChanges);
     }

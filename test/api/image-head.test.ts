@@ -59,9 +59,9 @@ describe("HEAD of a reference image", () => {
     [405, {}, "", /refuses HEAD \(HTTP 405\)/],
     [501, {}, "", /refuses HEAD \(HTTP 501\)/],
     [403, {}, "/?X-Amz-Signature=ab", /signed for GET/],
-    [200, { "content-length": "5" }, "", /does not say its type/],
-    [200, { ...PNG, "content-type": "binary/octet-stream" }, "", /does not say its type/],
-    [200, { "content-type": "image/png" }, "", /does not say its size/],
+    [200, { "content-length": "5" }, "", /does not send its type/],
+    [200, { ...PNG, "content-type": "binary/octet-stream" }, "", /does not send its type/],
+    [200, { "content-type": "image/png" }, "", /does not send its size/],
   ])("does not know of HTTP %i with %j, and refuses nothing", async (status, headers, query, why) => {
     const server = await answering(status, headers);
     expect(await ask(server.origin + query)).toEqual({ kind: "unknown", why: expect.stringMatching(why) });
