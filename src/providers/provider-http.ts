@@ -100,7 +100,7 @@ export class ProviderServer {
    * @throws ProviderError (unsent, disk, lost)
    */
   async post(
-    to: string,
+    relativeUrl: string,
     body: PostBody,
     job: Job,
     { signal, onSent, onUnstored }: Pick<SubmitHow, "signal" | "onSent" | "onUnstored">,
@@ -116,7 +116,12 @@ export class ProviderServer {
         "content-type": body.type,
         "accept-encoding": "identity",
       };
-      const request = { method: "POST", url: this.#resolveUrl(to), headers, body: body.content } as const;
+      const request = {
+        method: "POST",
+        url: this.#resolveUrl(relativeUrl),
+        headers,
+        body: body.content,
+      } as const;
       await this.#http.send({ ...request, signal, onSent }, reply);
     } catch (error) {
       if (!(error instanceof TransportError)) throw error;
@@ -133,16 +138,21 @@ export class ProviderServer {
 
   /**
    * Sends a GET request, which costs nothing.
-   * @param from a path below the base URL, or a URL of the server
+   * @param address a path below the base URL, or a URL of the server
    * @throws ProviderError (unsent), or the signal's reason
    */
   get(
-    from: string | OwnUrl,
+    address: string | OwnUrl,
     signal: AbortSignal,
     timeoutMs = GET_TIMEOUT_MS,
     maxBytes?: number,
   ): Promise<HttpReply> {
-    const request = { method: "GET", url: this.#resolveUrl(from), headers: this.#headers, signal } as const;
+    const request = {
+      method: "GET",
+      url: this.#resolveUrl(address),
+      headers: this.#headers,
+      signal,
+    } as const;
     return this.#sendFreeRequest(
       { ...request, timeoutMs: Math.min(timeoutMs, GET_TIMEOUT_MS) },
       signal,
@@ -157,14 +167,14 @@ export class ProviderServer {
    * @param read receives the reply; `isStored` is true if the reply is in `file`
    */
   async poll<Result>(
-    from: OwnUrl,
+    url: OwnUrl,
     file: string,
     { signal, timeoutMs = LARGE_TIMEOUT_MS }: PollHow,
     read: (reply: HttpReply, isStored: boolean) => Promise<Result>,
   ): Promise<Result> {
-    const reply = await this.get(from, signal, timeoutMs);
+    const reply = await this.get(url, signal, timeoutMs);
     if (!(reply.cut?.cause instanceof LargeReplyError)) return read(reply, false);
-    return largeReplies.run(async () => read(await this.#streamToFile(from, file, signal, timeoutMs), true));
+    return largeReplies.run(async () => read(await this.#streamToFile(url, file, signal, timeoutMs), true));
   }
 
   async #streamToFile(url: OwnUrl, file: string, signal: AbortSignal, timeoutMs: number): Promise<HttpReply> {
@@ -194,9 +204,13 @@ export class ProviderServer {
    * Sends a POST request that costs nothing and is safe to repeat.
    * @throws ProviderError (unsent), or the signal's reason
    */
-  tell(at: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
+  postFree(relativeUrl: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
-    const request = { method: "POST", url: this.#resolveUrl(at), timeoutMs: UPLOAD_TIMEOUT_MS } as const;
+    const request = {
+      method: "POST",
+      url: this.#resolveUrl(relativeUrl),
+      timeoutMs: UPLOAD_TIMEOUT_MS,
+    } as const;
     return this.#sendFreeRequest({ ...request, headers, body: content, signal }, signal);
   }
 
@@ -211,13 +225,18 @@ export class ProviderServer {
 
   /** Receives the server's messages until the signal aborts or the server closes the stream. Never throws. */
   async listen(
-    at: string,
+    relativeUrl: string,
     signal: AbortSignal,
-    to: Pick<ListenOptions, "onText" | "onBytes">,
+    callbacks: Pick<ListenOptions, "onText" | "onBytes">,
   ): Promise<void> {
     const messages = await import("../api/messages.ts").catch(() => null);
     const proxies = this.#proxies;
-    await messages?.listen(this.#resolveUrl(at), { headers: this.#headers, proxies, signal, ...to });
+    await messages?.listen(this.#resolveUrl(relativeUrl), {
+      headers: this.#headers,
+      proxies,
+      signal,
+      ...callbacks,
+    });
   }
 
   /** Headers for downloads from the server's origin. */
@@ -229,8 +248,8 @@ export class ProviderServer {
    * Sends a request that stops work on the server. Never throws.
    * @returns the reply, or null if no reply arrived
    */
-  cancel(method: "POST" | "PUT", at: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
-    const request = { method, url: this.#resolveUrl(at), headers: this.#headers, signal } as const;
+  cancel(method: "POST" | "PUT", address: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
+    const request = { method, url: this.#resolveUrl(address), headers: this.#headers, signal } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
@@ -247,9 +266,9 @@ export class ProviderServer {
       : null;
   }
 
-  /** @param relative a path below the base URL, with an optional query */
-  urlBelow(relative: string): string {
-    return this.#resolveUrl(relative).href;
+  /** @param relativeUrl a path below the base URL, with an optional query */
+  urlBelow(relativeUrl: string): string {
+    return this.#resolveUrl(relativeUrl).href;
   }
 
   #isOtherHost({ protocol, hostname, port }: URL): boolean {
@@ -258,9 +277,9 @@ export class ProviderServer {
     return protocol === "https:" && port === "" && hostname.endsWith(otherHosts);
   }
 
-  /** Describes a POST request for `--dry-run`. @param to a path below the base URL */
-  describe(to: string, body: unknown): SentRequest {
-    return { method: "POST", url: this.mask(redactUrl(this.urlBelow(to))), body };
+  /** Describes a POST request for `--dry-run`. @param relativeUrl a path below the base URL */
+  describe(relativeUrl: string, body: unknown): SentRequest {
+    return { method: "POST", url: this.mask(redactUrl(this.urlBelow(relativeUrl))), body };
   }
 
   /** Returns the image at an address from a reply. @param address absolute, or relative to the base URL */
@@ -294,11 +313,11 @@ export class ProviderServer {
     return { ...keyHeaders, ...Object.fromEntries(userHeaders) };
   }
 
-  /** @param relative a path below the base URL with an optional query, or a URL of the server */
-  #resolveUrl(relative: string | OwnUrl): URL {
-    if (typeof relative !== "string") return relative;
+  /** @param address a path below the base URL with an optional query, or a URL of the server */
+  #resolveUrl(address: string | OwnUrl): URL {
+    if (typeof address !== "string") return address;
     const url = new URL(this.#base.href);
-    const [name = "", query] = relative.split("?");
+    const [name = "", query] = address.split("?");
     url.pathname = `${url.pathname.replace(/\/$/, "")}${name}`;
     for (const [key, value] of new URLSearchParams(query)) url.searchParams.append(key, value);
     return url;

@@ -117,7 +117,7 @@ export class ComfyServer {
   async cancel(jobId: string, signal: AbortSignal): Promise<boolean | null> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CANCEL_MS)]);
     const tell = async (at: string, body: object) =>
-      this.#checked(await this.http.tell(at, jsonBody(body), limited));
+      this.#checked(await this.http.postFree(at, jsonBody(body), limited));
     try {
       for (let tries = 0; tries < CANCEL_TRIES; tries++) {
         const job = await this.find(jobId, limited);
@@ -150,7 +150,7 @@ export class ComfyServer {
 
   /** Uploads an image. @returns the image's name for nodes @throws as `find` */
   async upload(body: PostBody, signal: AbortSignal): Promise<string> {
-    const reply = this.#checked(await this.http.tell("/upload/image", body, signal));
+    const reply = this.#checked(await this.http.postFree("/upload/image", body, signal));
     const { name, subfolder } = fieldsOf(parseLenientJson(reply.body));
     if (typeof name !== "string") throw this.#unreadable();
     return typeof subfolder === "string" && subfolder !== "" ? `${subfolder}/${name}` : name;

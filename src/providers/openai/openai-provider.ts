@@ -173,8 +173,8 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
     return imagesOrNone([{ bytes: body }], null, "");
   const text = body.toString("utf8");
   if (isEventStream(type, text)) {
-    const last = finalEvents(text);
-    return last === null ? null : readParts(last, JSON.stringify(last[0]), job);
+    const finalParts = readFinalEvents(text);
+    return finalParts === null ? null : readParts(finalParts, JSON.stringify(finalParts[0]), job);
   }
   const json = parseReplyJson(reply);
   return json === undefined ? null : readParts([fieldsOf(json)], text, job);
@@ -208,10 +208,10 @@ function isEventStream(type: string, body: string): boolean {
  * errors, or a complete JSON reply, which some gateways send as an event. Returns null if the stream has no
  * final event.
  */
-function finalEvents(stream: string): Record<string, unknown>[] | null {
+function readFinalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));
-  const last = events.filter(isFinalEvent);
-  return last.length === 0 ? null : last;
+  const finalParts = events.filter(isFinalEvent);
+  return finalParts.length === 0 ? null : finalParts;
 }
 
 function eventData(event: string): string {

@@ -33,14 +33,14 @@ export async function imageRequest(job: Job, context: RequestContext): Promise<I
   warnOfQuality(job, context);
   if (form.references === "files" && job.references.length > 0) {
     const files = await referenceFiles(job, context);
-    return { path: "/images/edits", fields: plainFields(job, form, files[0]?.file), files };
+    return { path: "/images/edits", fields: commonFields(job, form, files[0]?.file), files };
   }
-  const fields = plainFields(job, form);
+  const fields = commonFields(job, form);
   if (job.references.length === 0) return { path: "/images/generations", fields, files: [] };
   const isGeneration = form.references === "image_url" || form.references === "ref_images";
-  const to = isGeneration ? "/images/generations" : "/images/edits";
+  const path = isGeneration ? "/images/generations" : "/images/edits";
   const urls = referenceUrls(job.references, context);
-  return { path: to, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
+  return { path, fields: { ...referenceFields(urls, form), ...fields }, files: [] };
 }
 
 /** @throws a file system error if a file does not exist */
@@ -57,14 +57,14 @@ export function encodeBody(
 }
 
 /** @param reference file of the first reference image */
-function plainFields(job: Job, form: ServerForm, reference?: string): ImageRequest["fields"] {
+function commonFields(job: Job, form: ServerForm, reference?: string): ImageRequest["fields"] {
   const { request, options } = job;
   const model = modelName(options.model, form);
-  const sized = { ratio: request.ratio, size: requestedSize(job, reference) };
+  const sizeRequest = { ratio: request.ratio, size: requestedSize(job, reference) };
   return {
     ...(model !== null && { model }),
     prompt: request.prompt,
-    ...sizeFields(sized, model, options.sizeForm ?? form.sizeForm),
+    ...sizeFields(sizeRequest, model, options.sizeForm ?? form.sizeForm),
     ...(form.hasResolution && resolutionFields(request.quality)),
     ...(!isGptImage(model) && { response_format: form.responseFormat }),
     ...(form.streams && { stream: true, partial_images: 0 }),

@@ -61,7 +61,6 @@ export function fieldNamesAt({ url }: { url: string }): FieldNames {
   return findServerForm(url).fieldNames;
 }
 
-/** Default model of requests to OpenAI. */
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**

@@ -1,7 +1,6 @@
 import type { Size } from "../../models/requested-size.ts";
 import type { SizeForm } from "../../task/intent.ts";
 
-/** Size fields of a request. */
 export type SizeFields = Readonly<Record<string, string | number>>;
 
 interface SizeRequest {

@@ -92,27 +92,29 @@ function findProblem(exported: unknown): string | null {
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
   if (typeof title !== "string" || typeof create !== "function")
     return "it has no title or no create function";
-  const wrong = Object.entries(OPTIONAL_FIELDS).find(
-    ([name, { is }]) => fields[name] !== undefined && !is(fields[name]),
+  const invalidField = Object.entries(OPTIONAL_FIELDS).find(
+    ([name, { isValid }]) => fields[name] !== undefined && !isValid(fields[name]),
   );
-  return wrong ? `its ${wrong[0]} is not ${wrong[1].what}` : null;
+  return invalidField ? `its ${invalidField[0]} is not ${invalidField[1].description}` : null;
 }
 
-const STRING_LIST = { is: isTexts, what: "a list of strings" };
+const STRING_LIST = { isValid: isTexts, description: "a list of strings" };
 
 /** Checks of the optional fields of a package's export. */
-const OPTIONAL_FIELDS: Readonly<Record<string, { is: (value: unknown) => boolean; what: string }>> = {
+const OPTIONAL_FIELDS: Readonly<
+  Record<string, { isValid: (value: unknown) => boolean; description: string }>
+> = {
   keyVariables: STRING_LIST,
   settings: STRING_LIST,
   concurrency: {
-    is: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
-    what: "1 or a larger whole number",
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
+    description: "1 or a larger whole number",
   },
   // The dot is required, because `example.com` would also match `badexample.com`, which must not receive the
   // key.
   otherHosts: {
-    is: (value) => typeof value === "string" && value.startsWith("."),
-    what: "a suffix of host names that begins with a dot",
+    isValid: (value) => typeof value === "string" && value.startsWith("."),
+    description: "a suffix of host names that begins with a dot",
   },
 };
 

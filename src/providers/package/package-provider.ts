@@ -48,9 +48,9 @@ export function packageProvider(
     ...(provider.poll &&
       provider.cancel && {
         async cancelAt(id) {
-          const at = provider.cancel?.(id);
-          const url = at ? server.ownUrl(server.urlBelow(at.path)) : null;
-          return at && url ? { method: at.method, url } : null;
+          const cancelRequest = provider.cancel?.(id);
+          const url = cancelRequest ? server.ownUrl(server.urlBelow(cancelRequest.path)) : null;
+          return cancelRequest && url ? { method: cancelRequest.method, url } : null;
         },
       }),
   };
@@ -78,7 +78,7 @@ function findProblem(
     return `${title} has no setting ${unsupportedName}. ${describeChoices(names ?? [])}.`;
   const urls = job.references.map((reference) => ("url" in reference ? reference.url : "data:"));
   try {
-    const problem: unknown = provider.check?.(plainJob({ ...job, taskId: "" }, urls));
+    const problem: unknown = provider.check?.(packageJob({ ...job, taskId: "" }, urls));
     return typeof problem === "string" ? problem : null;
   } catch (error) {
     return `The package cannot check the request: ${toClause(errorText(error))}.`;
@@ -99,7 +99,7 @@ async function buildRequest(job: port.Job, provider: Provider, context: JobConte
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
-    const request = provider.request(plainJob(job, images));
+    const request = provider.request(packageJob(job, images));
     const { path, body } = await waitForPackage(request, context.signal, context.clock);
     if (typeof path !== "string" || !path.startsWith("/")) throw new Error("the request has no path");
     return { path, body };
@@ -111,9 +111,9 @@ async function buildRequest(job: port.Job, provider: Provider, context: JobConte
   }
 }
 
-type PlainParts = Pick<port.Job, "taskId" | "request" | "options" | "references">;
+type JobParts = Pick<port.Job, "taskId" | "request" | "options" | "references">;
 
-function plainJob(job: PlainParts, images: readonly string[]): Job {
+function packageJob(job: JobParts, images: readonly string[]): Job {
   const { taskId, request, options } = job;
   const { prompt, ratio, quality } = request;
   const { model, fields } = options;
@@ -137,9 +137,9 @@ async function pollPackage(
   poll: JobPoll,
   server: ProviderServer,
 ): Promise<port.PollReply> {
-  const fetch: Fetch = async (at) => {
+  const fetch: Fetch = async (address) => {
     const values: unknown[] = [];
-    const reply = await poll.get(resolveUrl(at, server), (_said, json) => {
+    const reply = await poll.get(resolveUrl(address, server), (_fields, json) => {
       values.push(json);
       return { status: "running", providerState: null };
     });
@@ -186,7 +186,7 @@ function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
 }
 
 /** Calls the package's `read`. Returns null if the result is not an object. */
-function readBy(provider: Provider, reply: unknown): ReadReply | null {
+function readWithPackage(provider: Provider, reply: unknown): ReadReply | null {
   const read: unknown = provider.read(reply);
   return isJsonObject(read) ? (read as ReadReply) : null;
 }
@@ -194,8 +194,8 @@ function readBy(provider: Provider, reply: unknown): ReadReply | null {
 /** Resolves an image's URL against the server's address. Returns other values unchanged. */
 function resolveImageUrl(url: unknown, server: ProviderServer): unknown {
   const address = typeof url === "object" && url !== null && "url" in url ? url.url : url;
-  const isPlain = typeof address === "string" && address !== "" && !isDataUrl(address);
-  return isPlain ? server.imageAt(address).url : url;
+  const isUrlText = typeof address === "string" && address !== "" && !isDataUrl(address);
+  return isUrlText ? server.imageAt(address).url : url;
 }
 
 /**
@@ -206,7 +206,7 @@ function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
   const text = reply.body.toString("utf8");
-  const read = readBy(provider, json);
+  const read = readWithPackage(provider, json);
   if (read === null) return { none: text };
   if ("id" in read) return provider.poll && isId(read.id) ? { id: read.id } : { none: text };
   if ("refused" in read) return { none: refusal(read.refused) };
@@ -244,18 +244,18 @@ async function listModels(
 const FETCH_MS = 15_000;
 
 function fetchFrom(server: ProviderServer): Fetch {
-  return async (at) => {
-    const url = resolveUrl(at, server);
+  return async (address) => {
+    const url = resolveUrl(address, server);
     if (url === null)
-      throw new Error(`${at} is not an address of ${server.host}, so the key is not sent to it`);
+      throw new Error(`${address} is not an address of ${server.host}, so the key is not sent to it`);
     const { status, body } = await server.get(url, AbortSignal.timeout(FETCH_MS));
     if (!isSuccess({ status })) throw new Error(`${server.host} answered with HTTP ${status}`);
     return { status, json: async () => parseLenientJson(body) };
   };
 }
 
-function resolveUrl(at: string, server: ProviderServer) {
-  return server.ownUrl(at.startsWith("/") ? server.urlBelow(at) : at);
+function resolveUrl(address: string, server: ProviderServer) {
+  return server.ownUrl(address.startsWith("/") ? server.urlBelow(address) : address);
 }
 
 /** Time limit of a package's call in milliseconds, enough for several requests of 15 s each. */

@@ -246,7 +246,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   type Functions = Record<string, (...args: unknown[]) => unknown>;
   const requests = new Map<number, { succeed: (value: unknown) => void; fail: (error: Error) => void }>();
   const failedFetches = new WeakMap<object, number>();
-  let last = 0;
+  let lastRequest = 0;
 
   const post = (message: FromThread) => {
     port.postMessage(message);
@@ -255,15 +255,15 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   };
 
   const errorText = (error: unknown) => (error instanceof Error ? error.message : String(error));
-  let why = "";
-  const end = (reason: string) => {
-    why ||= reason;
-    post({ fatal: why });
+  let endReason = "";
+  const reportEnd = (reason: string) => {
+    endReason ||= reason;
+    post({ fatal: endReason });
   };
   process.on("uncaughtException", (error) =>
-    end(`an error was thrown outside of its functions: ${errorText(error)}`),
+    reportEnd(`an error was thrown outside of its functions: ${errorText(error)}`),
   );
-  process.on("exit", (code) => end(`it ended with exit code ${code}`));
+  process.on("exit", (code) => reportEnd(`it ended with exit code ${code}`));
 
   // The package's output is redirected to standard error, because standard output is reserved for results.
   process.stdout.write = process.stderr.write.bind(process.stderr);
@@ -275,14 +275,15 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
     });
   // Output of programs that the package starts is redirected too.
   const programs: typeof import("node:child_process") = load("node:child_process");
-  const redirected = (options: { stdio?: unknown } | undefined) => {
+  const redirectStdio = (options: { stdio?: unknown } | undefined) => {
     const stdio = options?.stdio === "inherit" ? ["inherit", "inherit", "inherit"] : options?.stdio;
     if (!Array.isArray(stdio)) return options;
     const isOutput = (to: unknown, at: number) => to === 1 || (to === "inherit" && at === 1);
     return { ...options, stdio: stdio.map((to, at) => (isOutput(to, at) ? 2 : to)) };
   };
   const redirectOptions = {
-    apply: (start: never, self: unknown, args: never[]) => Reflect.apply(start, self, args.map(redirected)),
+    apply: (start: never, self: unknown, args: never[]) =>
+      Reflect.apply(start, self, args.map(redirectStdio)),
   };
   const { prototype } = programs.ChildProcess as unknown as { prototype: Functions };
   prototype.spawn = new Proxy(prototype.spawn ?? (() => {}), redirectOptions);
@@ -294,7 +295,7 @@ function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: Node
   syncBuiltinESMExports();
 
   const fetchFrom = (fetch: number) => (at: unknown) => {
-    const request = ++last;
+    const request = ++lastRequest;
     post({ fetch, request, at });
     return new Promise((succeed, fail) => requests.set(request, { succeed, fail }));
   };

@@ -71,19 +71,19 @@ async function requestInputs(
   signal: AbortSignal,
 ): Promise<ModelInputs> {
   const [name = "", version] = model.split(":");
-  const at = version === undefined ? `/models/${name}` : `/models/${name}/versions/${version}`;
-  const reply = await server.get(at, signal);
+  const modelPath = version === undefined ? `/models/${name}` : `/models/${name}/versions/${version}`;
+  const reply = await server.get(modelPath, signal);
   if (!isSuccess(reply)) return null;
   const description = fieldsOf(jsonOrNull(reply.body));
   const { openapi_schema: schema } =
     version === undefined ? fieldsOf(description.latest_version) : description;
   const schemas = fieldsOf(fieldsOf(fieldsOf(schema).components).schemas);
   const { properties } = fieldsOf(schemas.Input);
-  return isJsonObject(properties) ? toInputMap(properties, (input) => inputIn(input, schemas)) : null;
+  return isJsonObject(properties) ? toInputMap(properties, (input) => readInput(input, schemas)) : null;
 }
 
 /** Reads the schema of an input. If the input is a choice, its values can be in a separate schema. */
-function inputIn(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
+function readInput(schema: Record<string, unknown>, schemas: Record<string, unknown>): Partial<ModelInput> {
   const { $ref: directRef, allOf, enum: values, type, format, items } = schema;
   const parts = [directRef, ...[allOf].flat().map((part) => fieldsOf(part).$ref)];
   const references = parts.map((ref) => fieldsOf(schemas[String(ref).split("/").at(-1) ?? ""]).enum);

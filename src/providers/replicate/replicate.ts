@@ -23,7 +23,7 @@ export function replicateProvider(setup: ServerSetup, deps: ProviderDeps): Provi
 
 function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   const jobUrl = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
-  const idIn = ({ id, urls }: Fields) => {
+  const readId = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
     // A URL of another host is ignored, because the API key must not be sent to that host. The id alone is
     // sufficient to poll.
@@ -35,14 +35,14 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
     check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
     async request(job, context) {
       const model = job.options.model ?? "";
-      const allowed = await modelInputs(model, server, { ...deps, ...context });
-      const input = await createInput(job, allowed, context);
+      const inputs = await modelInputs(model, server, { ...deps, ...context });
+      const input = await createInput(job, inputs, context);
       const version = model.split(":")[1];
       return version === undefined
         ? { path: `/models/${model}/predictions`, body: { input } }
         : { path: "/predictions", body: { version, input } };
     },
-    read: (reply) => jobIn(reply, idIn),
+    read: (reply) => jobIn(reply, readId),
     poll: (id, poll) => poll.get(jobUrl(id), (fields) => parseState(fields, poll)),
     resultIn: ({ output }) => findImageUrls(output),
     seedsIn: ({ output, logs }) => fieldsOf(output).seed ?? readLogSeed(logs),
@@ -50,8 +50,8 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
       const url = jobUrl(id);
       if (url === null) return null;
       const { urls } = fieldsOf(jsonOrNull((await server.get(url, signal)).body));
-      const at = server.ownUrl(fieldsOf(urls).cancel ?? `${url.href}/cancel`);
-      return at && { method: "POST", url: at };
+      const cancelUrl = server.ownUrl(fieldsOf(urls).cancel ?? `${url.href}/cancel`);
+      return cancelUrl && { method: "POST", url: cancelUrl };
     },
   };
 }
@@ -78,44 +78,46 @@ type Input = Readonly<Record<string, unknown>>;
  * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model
  * does not support
  */
-async function createInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
+async function createInput(job: Job, inputs: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
   const { fields, model } = job.options;
-  const unknown = Object.keys(fields).filter((name) => allowed?.has(name) === false);
+  const unsupportedNames = Object.keys(fields).filter((name) => inputs?.has(name) === false);
   // An unsupported `--seed` or `--negative` is an error, although an unsupported `--field` is only omitted.
   const { seed, negative } = DEFAULT_FIELD_NAMES;
   const requiredInputs = [
     job.request.seed !== undefined && seed,
     job.request.negative !== undefined && negative,
   ];
-  const missingInput = requiredInputs.find((name) => name && unknown.includes(name));
+  const missingInput = requiredInputs.find((name) => name && unsupportedNames.includes(name));
   if (missingInput) throw unsendable(`${model} has no input ${missingInput}.`);
-  if (unknown.length > 0) onWarning(`${model} has no input ${unknown.join(", ")}: it was not sent.`);
-  const supported = Object.entries(fields).filter(([name]) => !unknown.includes(name));
+  if (unsupportedNames.length > 0)
+    onWarning(`${model} has no input ${unsupportedNames.join(", ")}: it was not sent.`);
+  const supportedFields = Object.entries(fields).filter(([name]) => !unsupportedNames.includes(name));
   return {
     prompt: job.request.prompt,
-    ...sizeInput(job, allowed),
-    ...qualityInput(job, allowed, onWarning),
-    ...(await referenceInput(job, allowed, context)),
-    ...Object.fromEntries(supported),
+    ...sizeInput(job, inputs),
+    ...qualityInput(job, inputs, onWarning),
+    ...(await referenceInput(job, inputs, context)),
+    ...Object.fromEntries(supportedFields),
   };
 }
 
 /** Returns the size in a form that the model supports, or no fields if no size was requested. */
-function sizeInput(job: Job, allowed: ModelInputs): Input {
+function sizeInput(job: Job, inputs: ModelInputs): Input {
   const { options, request } = job;
   const { sizeForm, model } = options;
   const size = requestedSize(job);
-  const sized = { ratio: requestRatio(job), size };
-  if (sizeForm !== null) return sizeFields(sized, null, sizeForm);
-  const hasPixelInputs = (allowed?.has("width") && allowed.has("height")) ?? false;
-  const shape = allowed?.get("aspect_ratio");
-  const { ratio } = sized;
-  if (ratio === undefined) return hasPixelInputs && !shape && request.quality ? { ...size } : {};
-  if (allowed === null || (shape && supportsValue(shape, ratio))) return { aspect_ratio: ratio };
-  if (shape && hasPixelInputs && shape.values?.includes("custom")) return { aspect_ratio: "custom", ...size };
+  const sizeRequest = { ratio: requestRatio(job), size };
+  if (sizeForm !== null) return sizeFields(sizeRequest, null, sizeForm);
+  const hasPixelInputs = (inputs?.has("width") && inputs.has("height")) ?? false;
+  const ratioInput = inputs?.get("aspect_ratio");
+  const { ratio } = sizeRequest;
+  if (ratio === undefined) return hasPixelInputs && !ratioInput && request.quality ? { ...size } : {};
+  if (inputs === null || (ratioInput && supportsValue(ratioInput, ratio))) return { aspect_ratio: ratio };
+  if (ratioInput && hasPixelInputs && ratioInput.values?.includes("custom"))
+    return { aspect_ratio: "custom", ...size };
   if (hasPixelInputs) return { ...size };
-  throw unsendable(`${model} has no ratio ${ratio}. ${describeChoices(shape?.values ?? [])}.`);
+  throw unsendable(`${model} has no ratio ${ratio}. ${describeChoices(ratioInput?.values ?? [])}.`);
 }
 
 function requestRatio({ request: { ratio } }: Job): string | undefined {
@@ -131,13 +133,13 @@ const QUALITY_INPUTS = ["resolution", "size"] as const;
 
 function qualityInput(
   { request: { quality }, options: { model, width, height } }: Job,
-  allowed: ModelInputs,
+  inputs: ModelInputs,
   onWarning: (message: string) => void,
 ): Input {
-  if (quality === undefined || allowed === null) return {};
-  const name = QUALITY_INPUTS.find((each) => allowed.get(each)?.values?.includes(quality));
+  if (quality === undefined || inputs === null) return {};
+  const name = QUALITY_INPUTS.find((each) => inputs.get(each)?.values?.includes(quality));
   if (name !== undefined) return { [name]: quality };
-  const hasPixels = allowed.has("width") && allowed.has("height") && width > 0 && height > 0;
+  const hasPixels = inputs.has("width") && inputs.has("height") && width > 0 && height > 0;
   if (!hasPixels && quality !== "1K")
     onWarning(`${model} has no input for the quality ${quality}: it was not sent.`);
   return {};
@@ -156,42 +158,42 @@ const IMAGE_INPUTS = [
   "image_prompt",
 ] as const;
 
-async function referenceInput(job: Job, allowed: ModelInputs, context: JobContext): Promise<Input> {
+async function referenceInput(job: Job, inputs: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
   // An input that the user sets with `--field` is not used for reference images, because the field would
   // replace them.
-  const names = imageInputs(allowed).filter((name) => !Object.hasOwn(options.fields, name));
+  const names = imageInputs(inputs).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
-  const list = names.find((name) => allowed?.get(name)?.isList);
-  const single = names.find((name) => !allowed?.get(name)?.isList);
-  const name = references.length > 1 ? list : (single ?? list);
-  if (name === undefined) throw noImageInputError(job, names, allowed);
+  const listInput = names.find((name) => inputs?.get(name)?.isList);
+  const singleInput = names.find((name) => !inputs?.get(name)?.isList);
+  const name = references.length > 1 ? listInput : (singleInput ?? listInput);
+  if (name === undefined) throw noImageInputError(job, names, inputs);
   const urls = referenceUrls(references, context);
-  return { [name]: name === list ? urls : urls[0] };
+  return { [name]: name === listInput ? urls : urls[0] };
 }
 
 /**
  * Returns the names of inputs for reference images: the common names, or otherwise the only input that is a
  * URL.
  */
-function imageInputs(allowed: ModelInputs): readonly string[] {
-  if (allowed === null) return ["image"];
-  const knownNames = IMAGE_INPUTS.filter((name) => allowed.has(name));
-  const urls = urlInputs(allowed);
+function imageInputs(inputs: ModelInputs): readonly string[] {
+  if (inputs === null) return ["image"];
+  const knownNames = IMAGE_INPUTS.filter((name) => inputs.has(name));
+  const urls = urlInputs(inputs);
   return knownNames.length > 0 || urls.length !== 1 ? knownNames : urls;
 }
 
-function urlInputs(allowed: NonNullable<ModelInputs>): string[] {
-  return [...allowed].filter(([, { isUrl }]) => isUrl).map(([name]) => name);
+function urlInputs(inputs: NonNullable<ModelInputs>): string[] {
+  return [...inputs].filter(([, { isUrl }]) => isUrl).map(([name]) => name);
 }
 
-function noImageInputError({ references, options }: Job, names: readonly string[], allowed: ModelInputs) {
+function noImageInputError({ references, options }: Job, names: readonly string[], inputs: ModelInputs) {
   if (names.length > 0)
     return unsendable(`${options.model} supports one reference image, not ${references.length}.`);
-  const inputs = imageInputs(allowed);
-  if (inputs.length > 0)
-    return unsendable(`A field sets ${inputs.join(" and ")}, the input of ${options.model} for images.`);
-  const urls = allowed === null ? [] : urlInputs(allowed);
+  const setInputs = imageInputs(inputs);
+  if (setInputs.length > 0)
+    return unsendable(`A field sets ${setInputs.join(" and ")}, the input of ${options.model} for images.`);
+  const urls = inputs === null ? [] : urlInputs(inputs);
   if (urls.length === 0) return unsendable(`${options.model} does not support reference images.`);
   return unsendable(
     `${options.model} has several inputs for images, ${urls.join(" and ")}: set one with the field ${urls[0]}=<url>.`,
