@@ -1,6 +1,6 @@
 import type { Vocabulary } from "../lib/wording.ts";
 
-/** Names of options and actions in messages to agents. If the name is null, messages omit sentences about the option. */
+/** Names of options and actions in messages to agents. Messages omit sentences about an option whose name is null. */
 export const AGENT_WORDS: Vocabulary = {
   options: {
     output: "output",

@@ -75,7 +75,7 @@ const CHECKS: readonly Check[] = [
   { name: "clock", run: async (_session, target) => (await orNotChecked(() => target)).clock() },
 ];
 
-/** @throws UsageError, AuthRequiredError if the generator's settings are wrong, NotChecked if the settings cannot be read */
+/** @throws UsageError or AuthRequiredError if the generator's settings are wrong, NotChecked if they cannot be read */
 async function checkTarget(session: Session): Promise<TargetCheck> {
   await orNotChecked(() => session.settings.get("baseUrl"));
   const target = await targetInEffect(session);
