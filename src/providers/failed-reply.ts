@@ -76,7 +76,7 @@ function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
-/** Whether the server refused the content of the prompt or of an image, so that a retry would be refused too. */
+/** Whether the server refused the content of the prompt or of an image. A retry would be refused too. */
 export function isModeration({ codes, words }: ErrorBody): boolean {
   return codes.some((code) => MODERATION_CODE.test(code)) || MODERATION_MESSAGE.test(words ?? "");
 }
@@ -87,7 +87,7 @@ export function isAboutModel({ codes, field, words }: ErrorBody): boolean {
   return field === "model" || isNamed || codes.some((code) => /model|deployment/i.test(code));
 }
 
-/** Whether a message states that this request was not charged. "Not charged again" is about later requests. */
+/** Whether a message states that this request was not charged. "Not charged again" does not match. */
 export function statesNoCharge(words: string | null): boolean {
   return NOT_CHARGED.test(words ?? "");
 }
@@ -123,7 +123,7 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
   // This rule is first, because the server might have made and charged an image before it failed.
   ["lost", ({ status, isPaid }) => isPaid && status >= 500],
   ["credit", (reply) => isAboutLimits(reply) && LASTING_LIMIT.test(reply.text)],
-  // A limit that resets within minutes means that the server is busy, even if its message is about money.
+  // A limit that resets within minutes means that the server is busy, even if the message is about money.
   ["busy", (reply) => isAboutLimits(reply) && isShortLimit(reply)],
   ["credit", ({ status, errorBody }) => status === 402 || hasNoCreditCode(errorBody)],
   ["credit", (reply) => isAboutLimits(reply) && isAboutMoney(reply.errorBody)],

@@ -94,7 +94,7 @@ export function decodeImages(values: readonly unknown[]): ReplyImage[] {
     .map((bytes) => ({ bytes }));
 }
 
-/** Decodes base64 or a `data:` URL, because some servers send both in the same field. Null for any other value. */
+/** Decodes base64 or a `data:` URL, because some servers use one field for the two forms. Null for another value. */
 export function decodeImage(value: unknown): Buffer | null {
   if (typeof value !== "string") return null;
   const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");

@@ -93,7 +93,10 @@ function readReply(reply: StoredReply): ReadReply | null {
 /** Reasons that mean that the service refused the content, so that a retry would be refused too. */
 const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/** Returns the reason for a missing image as the JSON of an API error, or null. Gateways use snake case. */
+/**
+ * Returns the reason for a missing image as the JSON of an API error, or null. Fields are also read in snake case,
+ * because some gateways change their names.
+ */
 function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,

@@ -91,7 +91,7 @@ export interface GeneratorOptions {
   sizeForm: SizeForm | null;
   /** `--generator-concurrency`. Default: depends on the provider. */
   concurrency: number;
-  /** `--generator-timeout`. Default: 600 000. */
+  /** `--generator-timeout`, in milliseconds. Default: 600 000. */
   timeoutMs: number;
   /** Defaults of requests from `--field`. */
   defaults: Pick<GeneratorFields, "fields">;

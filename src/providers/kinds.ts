@@ -14,7 +14,7 @@ const PLACEHOLDER_NAMES: FieldNames = { seed: "seed", negative: "negative" };
 const GEMINI_ANY: Columns = { promptLimit: null };
 const GEMINI_SIZES: Columns = { ...GEMINI_ANY, qualities: ["1K", "2K", "4K"] };
 
-/** Known models of Gemini, which can have more. Their prices are missing, because only the user knows the prices. */
+/** Known models of Gemini, without prices, because only the user knows the prices. */
 const GEMINI_MATRIX: Matrix = [
   model("gemini-3-pro-image", GEMINI_SIZES),
   model("gemini-3.1-flash-image", GEMINI_SIZES),
@@ -223,7 +223,7 @@ export function needsModel(spec: GeneratorSpec): boolean {
   return getServerKind(spec)?.needsModel ?? false;
 }
 
-/** Returns the known models of a generator, which can have more. */
+/** Returns the known models of a generator. The generator can have other models too. */
 export function knownModels(spec: ParsedSpec): Matrix {
   return kindModels(spec)?.matrix ?? [];
 }

@@ -13,7 +13,7 @@ import { parseReportedSeeds } from "./seeds.ts";
 import { type Form, imagesOrNone, type ReadReply, type ServiceRequest, serviceProvider } from "./service.ts";
 import type { StoredReply } from "./stored-reply.ts";
 
-/** Provider with the API of AUTOMATIC1111: `POST <base>/sdapi/v1/txt2img`, or `img2img` for a reference image. */
+/** Provider for a server with AUTOMATIC1111's API: `POST <base>/sdapi/v1/txt2img`, or `img2img` with an image. */
 export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   // The path of the API is removed, because users copy URLs from the server's API documentation.
   const base = new URL(setup.url);

@@ -74,7 +74,7 @@ function getClientId({ headers }: IncomingMessage): string | null {
 function parseAddress({ url = "", headers }: IncomingMessage): URL | null {
   if (!url.startsWith("/")) return URL.canParse(url) ? new URL(url) : null;
   const origin = `http://${headers.host ?? ""}`;
-  // The texts are joined, because `new URL(url, origin)` reads a host name after // at the start of a path.
+  // The texts are joined, because `new URL(url, origin)` would read a host name after // at the start of `url`.
   return URL.canParse(origin) && URL.canParse(origin + url) ? new URL(origin + url) : null;
 }
 

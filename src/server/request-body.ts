@@ -14,7 +14,7 @@ import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 /** Maximum size of a body. Valid requests are smaller, because they have at most 20,000 characters and 16 URLs. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Reads the JSON of a submit (section 4.1). Refuses another content type, invalid JSON, or more than 1 MiB. */
+/** Reads the JSON of a submit (section 4.1). Refuses any other content type, invalid JSON, or more than 1 MiB. */
 export async function readJson(
   { headers, body }: ServiceRequest,
   parse: (text: string) => unknown = JSON.parse,

@@ -27,7 +27,7 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Time after which a job that is missing from every reply counts as gone, in milliseconds. */
 const MISSING_MS = 30_000;
 const CANCEL_MS = 15_000;
-/** Maximum number of attempts to cancel a job, because a job can start while it is removed from the queue. */
+/** Maximum number of attempts to cancel a job. An attempt fails if the job starts while imggen removes it. */
 const CANCEL_TRIES = 4;
 
 /** Requests to a ComfyUI server. Only `post` can cost money. */
@@ -57,7 +57,7 @@ export class ComfyServer {
 
   /**
    * Returns a job, or null if the server does not have the job. @param historyFirst whether to search the history
-   * before the queue, which is larger because it contains the workflows of all jobs
+   * before the queue, which is a larger reply, because it contains the workflows of all jobs
    * @throws ProviderError, or the signal's reason
    */
   async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<ServerJob | null> {

@@ -77,7 +77,7 @@ async function prepareWorkflow(
 
 type Parts = Pick<Job, "request" | "options" | "references">;
 
-/** Assigns inputs before the reference images are uploaded, so their names are placeholders. @throws ProviderError */
+/** Assigns inputs with placeholders for the names of reference images not uploaded yet. @throws ProviderError */
 function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   const names = job.references.map((_, at) => `<reference image ${at + 1}>`);
   return assignInputs(graph, jobValues(job, names, requestedSize(job), seed));

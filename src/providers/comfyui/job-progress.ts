@@ -14,7 +14,7 @@ const MAX_CONNECTIONS = 2;
 /**
  * Reports progress until the job ends or the connection for messages is lost. The client id of the connection is the
  * job's id, because ComfyUI sends messages only to the client that submitted the job. Never throws.
- * @returns true if the job has ended, false if the job may still run
+ * @returns true if the job has ended, false if the job might still run
  */
 export async function followJob(
   jobId: string,
@@ -50,7 +50,7 @@ export async function followJob(
   }
 }
 
-/** Completed share of a job's work in steps. A node that is not a sampler counts as one step. */
+/** Calculates the completed share of a job's steps. Every node counts as one step, except samplers with their steps. */
 class JobProgress {
   isOver = false;
   readonly #jobId: string;

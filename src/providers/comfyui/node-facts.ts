@@ -7,13 +7,13 @@ import { type Graph, nodeName, nodesTitled, OUTPUT_TITLE } from "./graph.ts";
 
 /** Properties of a class of nodes (`/object_info/{class}`). */
 export interface NodeFacts {
-  /** Saved images, or images that are only shown and later deleted; null if the node is not an output. */
+  /** Whether the node's images are saved, or only shown and deleted later; null if the node is not an output. */
   output: "saved" | "shown" | null;
   /** Whether the node uses a paid external service. */
   isPaid: boolean;
 }
 
-/** Properties by server and class, because each process requests them only once. */
+/** Cache of properties by server and class, so that a process requests them only once. */
 const factsByClass = new Map<string, NodeFacts>();
 
 const CONCURRENCY = 8;
@@ -67,8 +67,8 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
 ]);
 
 /**
- * Checks that it is certain which node provides the image. @param facts default: those of the built-in classes
- * @throws ProviderError
+ * Refuses a workflow in which no node or several nodes certainly provide the image. The title `output` selects one of
+ * several nodes. @param facts default: properties of the built-in classes @throws ProviderError
  */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
   const nodesWith = (output: NodeFacts["output"]) =>

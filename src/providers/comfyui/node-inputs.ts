@@ -62,7 +62,7 @@ export function linkedInputs(graph: Graph, name: string): NodeInput[] {
   }
 }
 
-/** Returns all inputs that could get a value, for suggestions in a message. */
+/** Returns all inputs that might be right for a value, as suggestions in a message. */
 export function possibleInputs(graph: Graph, name: string): NodeInput[] {
   const isText = name === "prompt" || name === "negative";
   const usual = inputsFor(name).filter((input) => input !== "value");

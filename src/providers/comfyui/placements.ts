@@ -192,7 +192,7 @@ function missingValue(name: string, node: string) {
   );
 }
 
-/** Returns the input for a name, or one input of each node with this title. @throws ProviderError if ambiguous */
+/** Returns the input for a name, or one input of each node with this title. @throws ProviderError for other results */
 function findInputs(graph: Graph, name: string): NodeInput[] {
   const titled = titledInputs(graph, name);
   const hasOneInputPerNode = new Set(titled.map(({ id }) => id)).size === titled.length;

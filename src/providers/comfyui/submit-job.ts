@@ -194,7 +194,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
-/** Formats one error of a node, after the input's name unless ComfyUI's text already begins with the name. */
+/** Formats one error of a node. The input's name is put first, unless ComfyUI's text already begins with the name. */
 function formatNodeError({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
     typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",
