@@ -146,8 +146,7 @@ async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
 }
 
 /**
- * Downloads a reference image. A failed download fails only this job, because it is not a failure of the
- * generator.
+ * Downloads a reference image. A failed download fails only this job, because the generator is not the cause.
  */
 async function downloadReference(
   temporaryFile: string,

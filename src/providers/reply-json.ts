@@ -67,7 +67,7 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
  */
 export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
   const text = truncated.replace(/^\uFEFF/, "");
-  // The last position might be the end of a field's name, so the position before is tried too.
+  // The last position might be the end of a field's name, so the previous position is tried too.
   for (const end of findFieldEnds(text).slice(-2).reverse()) {
     const fields = jsonOrNull(`${text.slice(0, end)}}`);
     if (isJsonObject(fields)) return fields;

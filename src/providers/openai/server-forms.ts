@@ -8,7 +8,7 @@ export interface ServerForm {
   sizeForm: SizeForm;
   /**
    * Value of `response_format` that requests the image itself in the reply. OpenAI's own models refuse this
-   * field, so it is not sent for them.
+   * field, so requests for these models do not contain the field.
    */
   responseFormat: "b64_json" | "base64";
   /** Whether to request an event stream, because a proxy might close a connection without traffic. */

@@ -14,8 +14,8 @@ export interface ProviderPackage {
    */
   readonly otherHosts?: string;
   /**
-   * Environment variables for the key, in order of preference. imggen uses them only if the API's address has
-   * the same origin as `url`.
+   * Environment variables for the key, in order of preference. imggen uses these variables only if the API's
+   * address has the same origin as `url`.
    */
   readonly keyVariables?: readonly string[];
   /** Returns the headers with the key. Default: `Authorization: Bearer`. */
