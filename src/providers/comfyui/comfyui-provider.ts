@@ -87,7 +87,7 @@ function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
 function findProblem(job: Parts, workflows: Workflows): string | null {
   const { model, workflow } = job.options;
   if (workflow === undefined && job.references.length > 0)
-    return "Without a workflow, a ComfyUI server does not support reference images: give it one with a Load Image node.";
+    return "Without a workflow, a ComfyUI server does not support reference images: set a workflow with a Load Image node.";
   if (workflow === undefined && model === null)
     return "Without a workflow, a ComfyUI server needs a model: the name of a checkpoint.";
   try {

@@ -50,7 +50,7 @@ export async function followJob(
   }
 }
 
-/** Calculates the completed share of a job's steps. Every node counts as one step, except samplers with their steps. */
+/** Calculates the completed share of a job's steps. A node that is not a sampler counts as one step. */
 class JobProgress {
   isOver = false;
   readonly #jobId: string;

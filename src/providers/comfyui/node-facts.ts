@@ -85,6 +85,6 @@ export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFa
   throw unsendable(
     outputs.length === 0
       ? "The workflow has no node that saves an image: add a Save Image node."
-      : `The workflow has ${outputs.length} nodes that save images: ${names}. Give the right one, and no other, the title "${OUTPUT_TITLE}" in ComfyUI, and export it again.`,
+      : `The workflow has ${outputs.length} nodes that save images: ${names}. In ComfyUI, give only the right node the title "${OUTPUT_TITLE}", and export the workflow again.`,
   );
 }

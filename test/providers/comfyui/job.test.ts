@@ -316,7 +316,7 @@ describe("what a workflow is worth", () => {
     const save = { class_type: "SaveImage", inputs: { images: ["8", 0] }, _meta: { title: "Mask" } };
     const several = await comfyWorld({ graph: workflow({ "10": save }) });
     await expect(several.prepare()).rejects.toThrow(
-      'The workflow has 2 nodes that save images: "Save Image" (9), "Mask" (10). Give the right one, and no other, the title "output" in ComfyUI, and export it again.',
+      'The workflow has 2 nodes that save images: "Save Image" (9), "Mask" (10). In ComfyUI, give only the right node the title "output", and export the workflow again.',
     );
     const titled = await comfyWorld({ graph: workflow({ "10": { ...save, _meta: { title: "output" } } }) });
     expect(await titled.prepare()).toMatchObject({ isPaid: false });
