@@ -17,7 +17,7 @@ export interface HttpRequest {
   body?: string | Buffer | StreamedBody;
   /** Maximum time for the complete exchange, from connecting to the last byte of the body. */
   timeoutMs?: number;
-  /** Maximum time without a received byte. If `timeoutMs` is also set, its value is used instead of `idleTimeoutMs`. */
+  /** Maximum time without a received byte, in milliseconds. */
   idleTimeoutMs?: number;
   signal?: AbortSignal | undefined;
   /** Called just before the first byte is sent. */
@@ -77,7 +77,8 @@ export class Exchange {
   #reject: (error: TransportError) => void;
   #control: Control | null = null;
   #failure: TransportError | null = null;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #timer: NodeJS.Timeout | undefined;
+  readonly #idleTimer: NodeJS.Timeout | undefined;
   #wasSent = false;
   #onEarlyFailure = () => {};
 
@@ -91,8 +92,8 @@ export class Exchange {
     this.#receiver = receiver;
     this.#resolve = resolve;
     this.#reject = reject;
-    const ms = request.timeoutMs ?? request.idleTimeoutMs;
-    if (ms !== undefined) this.#timer = setTimeout(() => this.#onTimeout(ms), ms);
+    this.#timer = this.#startTimer(request.timeoutMs);
+    this.#idleTimer = this.#startTimer(request.idleTimeoutMs);
     if (request.signal?.aborted) this.#onAbort();
     else request.signal?.addEventListener("abort", this.#onAbort, { once: true });
   }
@@ -139,13 +140,17 @@ export class Exchange {
     this.#withdraw(new TransportError("interrupted", { wasSent: this.#wasSent, cause }));
   };
 
+  #startTimer(ms: number | undefined): NodeJS.Timeout | undefined {
+    return ms === undefined ? undefined : setTimeout(() => this.#onTimeout(ms), ms);
+  }
+
   #onTimeout(ms: number): void {
     const message = `no answer within ${formatDuration(ms)}`;
     this.#withdraw(new TransportError(message, { wasSent: this.#wasSent, timedOut: true }));
   }
 
   #progress(): void {
-    if (this.#request.idleTimeoutMs !== undefined) this.#timer?.refresh();
+    this.#idleTimer?.refresh();
   }
 
   /** Aborts the request. If the connection is not open yet, the exchange fails and the request is never sent. */
@@ -167,6 +172,7 @@ export class Exchange {
 
   #settle(): void {
     clearTimeout(this.#timer);
+    clearTimeout(this.#idleTimer);
     this.#request.signal?.removeEventListener("abort", this.#onAbort);
   }
 }

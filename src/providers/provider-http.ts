@@ -46,7 +46,7 @@ const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
 /** Limits of a poll with a large reply, in milliseconds: time without a received byte, and total time. */
 const LARGE_IDLE_MS = 15_000;
-const LARGE_TIMEOUT_MS = 5 * 60_000;
+const LARGE_TIMEOUT_MS = TRANSFER_POLICY.download.timeoutMs;
 
 /** Limit of two large replies in memory at a time, because each can contain all images of a job. */
 const largeReplies = new Slots(2);

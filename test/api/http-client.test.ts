@@ -146,7 +146,14 @@ describe.each([
     it("was answered so slowly that its time ran out, however steady the drip", async () => {
       const server = await liveServer(drips(response(200, "x".repeat(1000)), 1, 20));
       const timedOut = { wasSent: true, timedOut: true };
-      expect(await exchange({ ...ask(server.origin), timeoutMs: 500 })).toMatchObject(timedOut);
+      for (const idle of [{}, { idleTimeoutMs: 60_000 }])
+        expect(await exchange({ ...ask(server.origin), timeoutMs: 500, ...idle })).toMatchObject(timedOut);
+    });
+
+    it("was answered in part, and then by nothing, though its time has not run out", async () => {
+      const server = await liveServer(response(200, "half", { "content-length": "8" }));
+      const answer = await exchange({ ...ask(server.origin), timeoutMs: 60_000, idleTimeoutMs: 200 });
+      expect(answer).toMatchObject({ message: "no answer within 200 ms", wasSent: true, timedOut: true });
     });
   });
 
