@@ -28,8 +28,8 @@ import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } fr
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
   options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
   /**
-   * Suffix of the server's other host names, such as `.example.com`. Requests to these hosts use https only.
-   * Absent: the server has no other hosts.
+   * Suffix of the server's other host names, such as `.example.com`. Requests to these hosts use https only. Absent:
+   * the server has no other hosts.
    */
   otherHosts?: string;
 }
@@ -52,8 +52,8 @@ const LARGE_TIMEOUT_MS = TRANSFER_POLICY.download.timeoutMs;
 const largeReplies = new Slots(2);
 
 /**
- * HTTP client for one server of a provider. The key is sent only to the server and its other hosts, and never
- * to the target of a redirect.
+ * HTTP client for a provider's server. The key is sent only to the server and its other hosts, and never to the
+ * target of a redirect.
  */
 export class ProviderServer {
   readonly #options: ServerOptions;
@@ -83,7 +83,6 @@ export class ProviderServer {
     return Object.keys(this.#headers).length > 0;
   }
 
-  /** Name of the environment variable that can contain the key for this server. */
   get keyVariable(): string | undefined {
     return this.#options.options.keyVariable;
   }
@@ -94,8 +93,8 @@ export class ProviderServer {
   }
 
   /**
-   * Sends the request for a job's image once. The reply is stored in a file before it is read, so that a paid
-   * image is not lost if the process ends.
+   * Sends the request for a job's image once. The reply is stored in a file before it is read, so that a paid image
+   * is not lost if the process ends.
    * @returns the reply with any HTTP status; `cut` is set if the reply is incomplete
    * @throws ProviderError (unsent, disk, lost)
    */
@@ -161,8 +160,8 @@ export class ProviderServer {
   }
 
   /**
-   * Requests the state or the result of a job. A large reply is streamed to a file, so that it is in memory
-   * only while `read` runs.
+   * Requests the state or the result of a job. A large reply is streamed to a file, so that it is in memory only
+   * while `read` runs.
    * @param file path in the job's folder for a large reply
    * @param read receives the reply; `isStored` is true if the reply is in `file`
    */
@@ -239,24 +238,17 @@ export class ProviderServer {
     });
   }
 
-  /** Headers for downloads from the server's origin. */
   get downloadHeaders(): Readonly<Record<string, string>> {
     return this.#headers;
   }
 
-  /**
-   * Sends a request that stops work on the server. Never throws.
-   * @returns the reply, or null if no reply arrived
-   */
+  /** Sends a request that stops work on the server. Never throws. @returns the reply, or null if no reply arrived */
   cancel(method: "POST" | "PUT", address: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
     const request = { method, url: this.#resolveUrl(address), headers: this.#headers, signal } as const;
     return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
-  /**
-   * Returns the URL if it is absolute and belongs to the server, so that imggen is allowed to send the key to
-   * the URL. Otherwise returns null.
-   */
+  /** Returns the URL if it is absolute and belongs to the server, which can receive the key, otherwise null. */
   ownUrl(address: unknown): OwnUrl | null {
     if (typeof address !== "string" || address.length > MAX_URL_LENGTH || !URL.canParse(address)) return null;
     const url = new URL(address);

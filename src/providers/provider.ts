@@ -10,10 +10,7 @@ import type { FieldName } from "../task/request-fields.ts";
 export interface Job {
   /** The user's request. This is the only part of the job that is sent to the hosted service. */
   request: GenerationRequest;
-  /**
-   * imggen's task id. Paid providers receive the id as `X-Client-Request-Id`, so that the user can look the
-   * request up.
-   */
+  /** imggen's task id. Paid providers get the id as `X-Client-Request-Id`, so that the user can find the request. */
   taskId: string;
   /** Index of the request in its task, from 0. */
   index: number;
@@ -22,13 +19,9 @@ export interface Job {
   /** Options recorded in the task's intent. */
   options: JobOptions;
   references: readonly Reference[];
-  /**
-   * Existing private folder for the replies to this request. The engine, not the provider, removes the folder.
-   */
+  /** Existing private folder for the replies to this request. The engine, not the provider, removes the folder. */
   folder: string;
-  /**
-   * Files that can store the reply if the disk of `folder` is full, in order of preference. Default: no files.
-   */
+  /** Files that can store the reply if the disk of `folder` is full, in order of preference. Default: no files. */
   fallbackFiles?: readonly string[] | undefined;
 }
 
@@ -37,65 +30,42 @@ export type CheckedJob = Omit<Job, "folder" | "taskId" | "index">;
 export type Reference = { file: string; mediaType: string } | { url: string };
 
 export interface SubmitHow {
-  /**
-   * Aborts the request. The bytes of the reply that have arrived are stored, and are used if the reply is
-   * complete.
-   */
+  /** Aborts the request. The bytes that have arrived are stored, and are used if the reply is complete. */
   signal: AbortSignal;
   /** Called just before the request can reach the provider. */
   onSent: () => void;
   /** Called with the progress from 0 to 1, if the provider reports it. */
   onProgress: (share: number) => void;
-  /**
-   * Called with the bytes of each preview frame, which are not validated. Absent: no preview frames are
-   * requested.
-   */
+  /** Called with the bytes of each preview frame, before validation. Absent: no preview frames are requested. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /**
-   * Called with each warning as a sentence, for example if the model does not support a part of the request.
-   */
+  /** Called with each warning as a sentence, for example if the model does not support a part of the request. */
   onWarning?: ((message: string) => void) | undefined;
-  /**
-   * Called with a warning as soon as a paid reply cannot be stored on any disk, because the reply is lost if
-   * the process exits.
-   */
+  /** Called with a warning if no disk can store a paid reply, because the reply is lost if the process exits. */
   onUnstored?: ((message: string) => void) | undefined;
 }
 
 /** Reason why a request is not sent yet. */
 export interface Waiting {
   ahead: number;
-  /**
-   * Process or request that has the turn: "another imggen process, pid 4711", "a request that was given up, for
-   * 3 minutes at most".
-   */
+  /** Process or request that has the turn, such as "another imggen process, pid 4711". */
   holder: string;
 }
 
 export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
 
-/**
- * Result of one submit. Only a request with the outcome `accepted`, `made` or `unknown` might have been
- * charged.
- */
+/** Result of one submit. Only a request with the outcome `accepted`, `made` or `unknown` might have been charged. */
 export type SubmitReply =
   /** The provider accepted the request. `taskId`: id of the job at the provider, for polling. */
   | { outcome: "accepted"; taskId: string }
   /**
-   * The job's folder contains a file with the image, or with a reply that contains the image's URL. `images`
-   * reads this file. `savedPath`: path of the reply if it is in a fallback file.
+   * The job's folder contains a file with the image, or with a reply that contains the image's URL. `images` reads
+   * this file. `savedPath`: path of the reply if it is in a fallback file.
    */
   | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
-  /**
-   * `isStarting`: the provider is a free server that is still starting, so the run waits until the user's
-   * deadline.
-   */
+  /** `isStarting`: the provider is a free server that is not ready, so the run waits until the user's deadline. */
   | { outcome: "rate_limited"; retryAfterMs: number | null; error: ImggenError; isStarting?: true }
-  /**
-   * The request did not reach the provider. `error`: the error for the user; default: an error created from
-   * `cause`.
-   */
+  /** The request did not reach the provider. `error`: error for the user; default: created from `cause`. */
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
   | UnknownReply;
 
@@ -133,18 +103,12 @@ export interface FinishedState {
   usage?: Usage;
   seeds?: Seeds;
   warnings?: readonly string[];
-  /**
-   * File with the reply, from which `images` reads the images. Set only if `urls` is empty and `keepsReply` is
-   * set.
-   */
+  /** File with the reply, read by `images`. Set only if `urls` is empty and `keepsReply` is set. */
   reply?: string;
 }
 
 export interface PollHow {
-  /**
-   * The submitted job. If the user gave only the job's id, the job's request is empty and its folder might not
-   * exist.
-   */
+  /** The submitted job. If the user gave only an id, the request is empty and the folder might not exist. */
   job: Job;
   /** Whether to store a reply in the job's folder if `images` must read it. Default: false. */
   keepsReply?: boolean | undefined;
@@ -166,19 +130,15 @@ export interface FailedPoll {
   /** The network error if no reply arrived, otherwise null. */
   connectionError: Error | null;
   /**
-   * The reply contains no state, or reports that the job does not exist. The job nevertheless counts as
-   * unfinished, because a proxy might have sent the reply, and some services find a job only a moment after its
-   * submit.
+   * The reply contains no state, or reports that the job does not exist. The job nevertheless counts as unfinished,
+   * because a proxy might have sent the reply, and some services find a job only a moment after its submit.
    */
   isMissing?: true;
 }
 
 export type MadeImage =
   | { kind: "bytes"; bytes: Buffer }
-  /**
-   * A file in the job's folder. `isExtra`: the image was not requested, so it remains in the folder and is not
-   * saved as an output.
-   */
+  /** A file in the job's folder. `isExtra`: the image was not requested, so it is not saved as an output. */
   | { kind: "file"; file: string; isExtra?: boolean }
   /** An absolute URL. `headers` are sent only to the URL's origin, and never to the target of a redirect. */
   | { kind: "url"; url: string; headers?: Readonly<Record<string, string>> };
@@ -201,19 +161,17 @@ export interface Provider {
   readonly limits: {
     /** Maximum number of requests in flight from all processes that share a ledger, or null for no limit. */
     concurrency: number | null;
-    /**
-     * Time limit of a submit in milliseconds, from the connection to the arrival of the job's id or the image.
-     */
+    /** Time limit of a submit in milliseconds, from the connection to the arrival of the job's id or the image. */
     submitMs: number;
   };
   /**
-   * Fields that the provider sends, refuses in `check`, or omits with a warning. A request with any other field
-   * is refused, so that no field is ignored silently.
+   * Fields that the provider sends, refuses in `check`, or omits with a warning. A request with any other field is
+   * refused, so that no field is ignored silently.
    */
   readonly supports: readonly FieldName[];
   /**
-   * Reads the workflow for new requests, and checks with the provider whether the workflow costs money. This
-   * check is free.
+   * Reads the workflow for new requests, and checks with the provider whether the workflow costs money. This check is
+   * free.
    * @param signal null: no request is sent to the provider
    * @throws ProviderError or UsageError if no request can be sent
    */
@@ -222,10 +180,7 @@ export interface Provider {
   readonly isSizedByReference?: true;
   /** Returns a sentence about an unsupported option, or null. Called before a task begins. */
   check?(job: CheckedJob): string | null;
-  /**
-   * Returns the seed to send, which the user or imggen chose, or null if only the provider can choose a seed.
-   * Never throws.
-   */
+  /** Returns the seed to send, from the user or imggen, or null if the provider chooses a seed. Never throws. */
   getSeed?(job: Job): WholeNumber | null;
   /** Returns the request that `submit` would send. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
@@ -239,14 +194,14 @@ export interface Provider {
    */
   follow?(taskId: string, how: FollowHow): Promise<boolean>;
   /**
-   * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record. Sends
-   * only free requests, and never throws.
+   * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record. Sends only
+   * free requests, and never throws.
    * @returns null if the outcome is unknown
    */
   recover?(job: Job, options: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
   /**
-   * Whether the provider still works on a request whose process ended. Has no side effects and never throws.
-   * Absent: the provider stops when the connection closes or the process ends.
+   * Whether the provider still works on a request whose process ended. Has no side effects and never throws. Absent:
+   * the provider stops when the connection closes or the process ends.
    */
   isAtWork?(job: Job, signal: AbortSignal): Promise<boolean>;
   /**
@@ -265,25 +220,20 @@ export interface Provider {
   /** Returns the names of the models, or null if the provider has no list. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
   /**
-   * Returns the model that the provider uses for requests without a model, or null if that model is unknown.
-   * Absent: every request needs a model. Never throws.
+   * Returns the model that the provider uses for requests without a model, or null if that model is unknown. Absent:
+   * every request needs a model. Never throws.
    */
   loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
 
-/**
- * Cause of a failed request. `failures.ts` maps each cause to the result for the task, the run and the charge.
- */
+/** Cause of a failed request. `failures.ts` maps each cause to the result for the task, the run and the charge. */
 export type Failure =
   /** The request was certainly not sent. */
   | { kind: "unsent" }
   /** The request was certainly not sent, because the disk cannot store a reply. */
   | { kind: "disk" }
-  /**
-   * The provider refused the account because of its key, credit or limit. All requests fail until the user
-   * fixes the account.
-   */
+  /** The provider refused the account's key, credit or limit. Every request fails until the user acts. */
   | { kind: "account"; key: "login_required" | "my_credits.no_credits_description" }
   /** No image was made. imggen can repeat the request after `retryAfterMs`. */
   | { kind: "busy"; retryAfterMs: number | null; isStarting?: true }
@@ -306,8 +256,8 @@ interface ProviderErrorOptions extends ErrorOptions {
 }
 
 /**
- * Error of a failed request. `prepare`, `describe` and `models` throw this error, but `submit` and `poll`
- * return it as a reply. `message` is a sentence for the user that includes the provider's message.
+ * Error of a failed request. `prepare`, `describe` and `models` throw this error, but `submit` and `poll` return it
+ * as a reply. `message` is a sentence for the user that includes the provider's message.
  */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";

@@ -20,10 +20,7 @@ export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | 
    */
   generatorUrl: URL;
   signal: AbortSignal;
-  /**
-   * Whether the request is only displayed. If so, images are replaced with placeholders, and are not read or
-   * downloaded.
-   */
+  /** Whether the request is only displayed. Placeholders then replace images, and no image is read or downloaded. */
   isShown?: boolean;
 }
 
@@ -40,8 +37,8 @@ export interface LocalReference {
 }
 
 /**
- * Copies a job's reference images into a folder (default: the job's folder) as `reference-1.png`, … Each image
- * is validated, because servers silently skip an image that they cannot read.
+ * Copies a job's reference images into a folder (default: the job's folder) as `reference-1.png`, … Each image is
+ * validated, because servers silently skip an image that they cannot read.
  * @throws ProviderError if an image cannot be used; nothing was sent to the generator
  */
 export async function referenceFiles(
@@ -72,10 +69,7 @@ export async function referenceFiles(
 /** URL of a reference image. A `Base64File` is encoded as a `data:` URL while the request is sent. */
 export type ReferenceUrl = string | Base64File;
 
-/**
- * Returns a URL for each reference image, or placeholders if the request is only displayed.
- * @throws ProviderError
- */
+/** Returns a URL for each reference image, or placeholders if the request is only displayed. @throws ProviderError */
 export function referenceUrls(
   references: readonly Reference[],
   { isShown = false }: Pick<ReferenceDeps, "isShown">,
@@ -90,10 +84,7 @@ export function referenceUrls(
   });
 }
 
-/**
- * Replaces a `data:` URL with its base64 text, for servers that do not accept `data:` URLs. Returns other URLs
- * unchanged.
- */
+/** Replaces a `data:` URL with its base64, for servers without support for `data:`. Returns other URLs unchanged. */
 export function removeDataPrefix(url: ReferenceUrl): ReferenceUrl {
   return typeof url === "string" ? url.replace(/^data:[^,]*,/, "") : new Base64File(url.file);
 }
@@ -145,9 +136,7 @@ async function decodeDataUrl(url: string, name: string): Promise<Buffer> {
   }
 }
 
-/**
- * Downloads a reference image. A failed download fails only this job, because the generator is not the cause.
- */
+/** Downloads a reference image. A failed download fails only this job, because the generator is not the cause. */
 async function downloadReference(
   temporaryFile: string,
   url: string,

@@ -7,8 +7,8 @@ const MAX_DEPTH = 8;
 const MAX_USAGE_BYTES = 16 * 1024;
 
 /**
- * Reads the cost and the tokens that the service reports. Large or deep fields are omitted, because they must
- * not prevent the save of the image.
+ * Reads the cost and the tokens that the service reports. Large or deep fields are omitted, because they must not
+ * prevent the save of the image.
  */
 export function readUsage(usage: unknown, mask: (text: string) => string): Usage | null {
   let remainingBytes = MAX_USAGE_BYTES;
@@ -24,16 +24,10 @@ export function readUsage(usage: unknown, mask: (text: string) => string): Usage
   return usageFields.length > 0 && isJsonObject(masked) ? masked : null;
 }
 
-/**
- * Matches `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, and `nsfw` and `is_nsfw` of other
- * services.
- */
+/** Matches `has_nsfw_concepts` of fal, `nsfw_content_detected` of diffusers, and similar names. */
 const NSFW_FIELD = /^(?:has_|is_)?nsfw(?:_(?:concepts?|content|flags?))?(?:_detected)?$/i;
 
-/**
- * Returns a warning if the service marked an image as unsafe, because the service might black the image out and
- * charge for it.
- */
+/** Returns a warning if the service marked an image as unsafe, because such an image can be black and charged. */
 export function imageWarnings(reply: unknown, host: string): string[] {
   return isFlagged(reply, MAX_DEPTH)
     ? [`${host} marked an image as not safe for work, so it may be black or blurred.`]

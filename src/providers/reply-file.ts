@@ -13,18 +13,12 @@ import {
 } from "./stored-reply.ts";
 
 interface ReplyFileOptions {
-  /**
-   * Whether the reply is paid for. If so, the reply is synced, and its write is retried until a disk accepts
-   * it.
-   */
+  /** Whether the reply is paid for. If so, the reply is synced, and its write is retried until a disk accepts it. */
   isPaid: boolean;
   mask: (text: string) => string;
   /** Files for the complete reply if its first disk fails, in order of preference. Default: no files. */
   fallbackFiles?: readonly string[] | undefined;
-  /**
-   * Whether a reply that cannot be written is dispensable, because the ledger's reserve file has space for its
-   * facts.
-   */
+  /** Whether an unwritten reply is dispensable, because the ledger's reserve file has space for its facts. */
   isDispensable?: ((reply: StoredReply) => boolean) | undefined;
   /** Called once if a paid reply cannot be written to any disk. */
   onUnstored?: (() => void) | undefined;
@@ -38,10 +32,7 @@ const MIN_FREE_BYTES = 64 * 1024 * 1024;
 const SYNC_INTERVAL_BYTES = 4 * 1024 * 1024;
 const WRITE_RETRY_MS = 1_000;
 
-/**
- * Headers that are needed to parse a stored reply. Their values are not masked, because masking could corrupt
- * them.
- */
+/** Headers for parsing a stored reply. Their values are not masked, because masking could corrupt them. */
 const PARSED_HEADERS: ReadonlySet<string> = new Set([
   "content-type",
   "content-length",
@@ -59,10 +50,7 @@ function requireSpace(folder: string): void {
   if (bavail * bsize < MIN_FREE_BYTES) throw new Error("less than 64 MiB of the disk is free");
 }
 
-/**
- * Releases the memory of replies whose files no longer exist, so that a long-running server does not fill its
- * memory.
- */
+/** Releases the memory of replies whose files no longer exist, so that a server's memory does not fill up. */
 function releaseRemovedReplies(): void {
   for (const file of unwrittenRests.keys()) {
     try {
@@ -74,9 +62,8 @@ function releaseRemovedReplies(): void {
 }
 
 /**
- * Receiver that writes a reply to a private file while the reply arrives: status and headers in the first line,
- * then the body. Because the reply is written before it is parsed, a process that is killed does not lose a
- * paid image.
+ * Receiver that writes a reply to a private file while the reply arrives: status and headers in the first line, then
+ * the body. Because the reply is written before it is parsed, a process that is killed does not lose a paid image.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
@@ -84,8 +71,8 @@ export class ReplyFile implements ReplyReceiver {
   readonly #options: ReplyFileOptions;
   #isSuccess = false;
   /**
-   * Body of an error reply, which might contain the API key. The body is masked as a whole before it is
-   * written, because two chunks might each contain a part of the key.
+   * Body of an error reply, which might contain the API key. The body is masked as a whole before it is written,
+   * because two chunks might each contain a part of the key.
    */
   readonly #errorChunks: Buffer[] = [];
   #receivedBytes = 0;
@@ -157,8 +144,8 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /**
-   * Writes the missing part of the reply. For a paid reply, the write is retried without limit, because the
-   * reply is lost if this process exits.
+   * Writes the missing part of the reply. For a paid reply, the write is retried without limit, because the reply is
+   * lost if this process exits.
    */
   async #store(): Promise<void> {
     const { isPaid, onUnstored, clock } = this.#options;
@@ -184,8 +171,8 @@ export class ReplyFile implements ReplyReceiver {
   }
 
   /**
-   * Whether the file is still at its path. While this process was suspended, another process might have ended
-   * the task and removed its folder.
+   * Whether the file is still at its path. While this process was suspended, another process might have ended the
+   * task and removed its folder.
    */
   #isAtItsPath(): boolean {
     try {
@@ -222,8 +209,7 @@ export class ReplyFile implements ReplyReceiver {
     try {
       const errorBody = Buffer.concat(this.#errorChunks);
       const maskedText = this.#options.mask(errorBody.toString("utf8"));
-      // If masking changes nothing, the original bytes are written, because conversion to text would damage a
-      // compressed body.
+      // If masking changes nothing, the original bytes are written, because text would damage a compressed body.
       this.#write(maskedText === errorBody.toString("utf8") ? errorBody : Buffer.from(maskedText));
       await this.#store();
       if (this.#options.isPaid) await this.#file.sync();

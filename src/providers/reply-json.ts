@@ -4,19 +4,13 @@ import type { StoredReply } from "./stored-reply.ts";
 
 const INVALID_NUMBER = /-?\b(?:NaN|Infinity)\b/g;
 
-/**
- * Parses JSON like `jsonOrNull`, but replaces `NaN` and `Infinity` with null, because servers in Python write
- * these values.
- */
+/** Parses JSON, and replaces `NaN` and `Infinity` with null, because servers in Python write these values. */
 export function parseLenientJson(text: string): unknown {
   const json = jsonOrNull(text);
   return json === null && /\b(?:NaN|Infinity)\b/.test(text) ? jsonOrNull(replaceInvalidNumbers(text)) : json;
 }
 
-/**
- * Parses JSON like `parseLenientJson`, but keeps all digits of long numbers, because rounding would change a
- * 64-bit seed.
- */
+/** Like `parseLenientJson`, but keeps all digits of long numbers, because rounding would change a 64-bit seed. */
 export function parseExactJson(text: string): unknown {
   try {
     return parseExact(text);
@@ -26,8 +20,8 @@ export function parseExactJson(text: string): unknown {
 }
 
 /**
- * Replaces invalid numbers outside of strings with null. Strings are found without a regular expression,
- * because a base64 image is too long for a regular expression.
+ * Replaces invalid numbers outside of strings with null. Strings are found without a regular expression, because a
+ * base64 image is too long for a regular expression.
  */
 function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];
@@ -51,9 +45,8 @@ function endOfString(text: string, quote: number): number {
 }
 
 /**
- * Parses a reply's body. Returns undefined if the body is incomplete, and null if the body is complete but not
- * JSON. Complete JSON is valid even if `cut` is set, because some servers end a reply only by closing the
- * connection.
+ * Parses a reply's body. Returns undefined if the body is incomplete, and null if the body is complete but not JSON.
+ * Complete JSON is valid even if `cut` is set, because some servers end a reply only by closing the connection.
  */
 export function parseReplyJson({ body, cut }: StoredReply): unknown {
   const text = body.toString("utf8").replace(/^\uFEFF/, "");
@@ -62,8 +55,8 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
 }
 
 /**
- * Parses the complete fields of a JSON object whose end is missing. A number is complete only if a comma
- * follows, because more digits might be missing.
+ * Parses the complete fields of a JSON object whose end is missing. A number is complete only if a comma follows,
+ * because more digits might be missing.
  */
 export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
   const text = truncated.replace(/^\uFEFF/, "");

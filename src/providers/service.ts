@@ -36,15 +36,11 @@ export interface ServiceRequest {
   body: unknown;
 }
 
-/** Dependencies for reading reference images, and the callback for warnings. */
 export type JobContext = ReferenceDeps & Pick<SubmitHow, "onWarning">;
 
 /** Content of a complete, successful reply. */
 export type ReadReply =
-  /**
-   * Id with which the job is polled. The id is the job's URL if this URL cannot be derived from the service's
-   * own id.
-   */
+  /** Id with which the job is polled: the job's URL if this URL cannot be derived from the service's id. */
   | { id: string }
   /** `usage`, `seeds`: unparsed values from the service's reply. */
   | { images: readonly ReplyImage[]; usage?: unknown; seeds?: unknown }
@@ -59,10 +55,7 @@ interface ModelList {
   namesIn: (json: unknown) => string[] | null;
 }
 
-/**
- * Adapter for the requests and replies of one service. A member is absent if the service does not have the
- * feature.
- */
+/** Adapter for requests and replies of one service. A member is absent if the service lacks the feature. */
 export interface Form {
   supports: Provider["supports"];
   isSizedByReference?: true;
@@ -77,10 +70,7 @@ export interface Form {
   poll?(id: string, poll: JobPoll): Promise<PollReply>;
   /** Returns the image URLs, including `data:` URLs, from the reply about a finished job. */
   resultIn?(fields: Fields): string[];
-  /**
-   * Returns the seeds from the reply about a finished job, with all digits, because rounding would change a
-   * seed.
-   */
+  /** Returns the seeds from the reply about a finished job, with all digits, because rounding would change a seed. */
   seedsIn?(fields: Fields): unknown;
   /** Returns the request that cancels a job, or null if the URL for this request is unknown. */
   cancelAt?(id: string, signal: AbortSignal): Promise<{ method: "POST" | "PUT"; url: OwnUrl } | null>;
@@ -90,8 +80,8 @@ export interface Form {
 }
 
 /**
- * Creates the provider for a service over HTTP. Each reply to a submit is stored on the disk before it is read,
- * so that another process can read the reply if this process ends.
+ * Creates the provider for a service over HTTP. Each reply to a submit is stored on the disk before it is read, so
+ * that another process can read the reply if this process ends.
  */
 export function serviceProvider(
   { url, options }: ServerSetup,
@@ -285,10 +275,7 @@ export function imagesOrNone(
   return images.length > 0 ? { images, usage, seeds } : { none: text };
 }
 
-/**
- * Creates a check that a model's name matches the pattern.
- * @param description end of the sentence "A model of …"
- */
+/** Creates a check that a model's name matches the pattern. @param description end of the sentence "A model of …" */
 export function modelNamed(pattern: RegExp, description: string): Form["check"] {
   return ({ options: { model } }) =>
     model !== null && pattern.test(model) ? null : `A model of ${description}.`;

@@ -28,8 +28,7 @@ export function defaultReplyFile({ folder }: Pick<Job, "folder">): string {
 }
 
 /**
- * Returns the largest of the default file and the fallback files, because the reply in a smaller file is
- * incomplete.
+ * Returns the largest of the default file and the fallback files, because the reply in a smaller file is incomplete.
  * @throws the disk's error
  */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
@@ -61,16 +60,12 @@ export function isSuccess({ status }: { status: number }): boolean {
   return status >= 200 && status < 300;
 }
 
-/**
- * Parts of replies that could not be written to a disk, by path of the reply's file. Only this process has
- * these bytes.
- */
+/** Parts of replies that could not be written to a disk, by path. Only this process has these bytes. */
 export const unwrittenRests = new Map<string, Buffer>();
 
 /**
  * Reads the reply in a file. Returns null if the file does not exist or its first line is incomplete.
- * @param cut value of `cut` in the result; default: a reason if the body's length differs from its
- * Content-Length
+ * @param cut value of `cut` in the result; default: a reason if the body's length differs from its Content-Length
  */
 export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
@@ -106,10 +101,7 @@ export async function readStoredReply(job: Job, cut?: string | null): Promise<St
     });
 }
 
-/**
- * Decompresses a body, because some proxies compress a reply although imggen does not request compression.
- * Returns a damaged body unchanged.
- */
+/** Decompresses a body, because some proxies compress every reply. Returns a damaged body unchanged. */
 function decompress(body: Buffer, encoding: string | string[] | undefined): Promise<Buffer> {
   return decodeBody(body, encoding, { maxBytes: MAX_REPLY_BYTES, mayBeCut: true }).catch(() => body);
 }
@@ -117,8 +109,8 @@ function decompress(body: Buffer, encoding: string | string[] | undefined): Prom
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
 /**
- * Runs a request like `runRequest`, and adds the path of the reply's file to the result if the outcome is
- * unknown or the reply is in a fallback file.
+ * Runs a request like `runRequest`, and adds the path of the reply's file to the result if the outcome is unknown or
+ * the reply is in a fallback file.
  */
 export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
@@ -133,10 +125,7 @@ export async function runRequestWithReply<Reply extends SubmitReply | null>(
   return file === defaultReplyFile(job) ? reply : { ...reply, savedPath: file };
 }
 
-/**
- * Returns the path from `replyFile`, or the default path after a disk error, because such an error must not
- * fail the job.
- */
+/** Returns the path from `replyFile`, or the default path after a disk error, which must not fail the job. */
 function findReplyFile(job: Job): string {
   try {
     return replyFile(job);
@@ -169,10 +158,7 @@ export function writeReply(file: string, body: string): Promise<void> {
   return writeSynced(file, `${JSON.stringify({ status: 200, headers })}\n${body}`, 0o600);
 }
 
-/**
- * Syncs a reply's file in the job's folder to disk, and renames it to `resultFile`.
- * @throws the disk's error
- */
+/** Syncs a reply's file in the job's folder to disk, and renames it to `resultFile`. @throws the disk's error */
 export async function storeResult(job: Pick<Job, "folder">, reply: string): Promise<void> {
   await syncFile(reply);
   await retryWhileInUse(() => renameSync(reply, resultFile(job)));

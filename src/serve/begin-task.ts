@@ -19,9 +19,9 @@ import { getTaskEnd, isUnsent } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /**
- * Reason why no task was begun. `limit`: the daily credits do not suffice. `unsendable`: the disk or the
- * generator failed. `other body`: the Idempotency-Key belongs to another request. `damaged call`: the call's
- * record cannot be read.
+ * Reason why no task was begun. `limit`: the daily credits do not suffice. `unsendable`: the disk or the generator
+ * failed. `other body`: the Idempotency-Key belongs to another request. `damaged call`: the call's record cannot be
+ * read.
  */
 export interface BeginRefusal {
   kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";
@@ -34,8 +34,7 @@ export interface BeginRefusal {
 export type BeginResult = { taskId: string; recordDelivery: () => void } | { refused: BeginRefusal };
 
 /**
- * Timeout for the check whether a workflow costs money, in milliseconds. It must be shorter than the 15 s
- * within which a client gets a refusal.
+ * Timeout for the check of a workflow's price, in ms. A client gets a refusal within 15 s, so the timeout is less.
  */
 export const PREPARE_TIMEOUT_MS = 10_000;
 
@@ -91,10 +90,9 @@ async function beginCall(
 }
 
 /**
- * Finds the call that a request repeats: the call with the request's key, or otherwise a call with equal
- * content. Of several calls, a call whose clients have gone without a reply is preferred, because a client
- * repeats its own call. In doubt, a request counts as a repetition, because a missing second image is less
- * harmful than a second charge.
+ * Finds the call that a request repeats: the call with the request's key, or otherwise a call with equal content. Of
+ * several calls, a call whose clients have gone without a reply is preferred, because a client repeats its own call.
+ * In doubt, a request counts as a repetition, because a missing second image is less harmful than a second charge.
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
@@ -176,8 +174,8 @@ function refused(
 }
 
 /**
- * Describes an unsupported reference image, or returns null if all are supported. Paths are unsupported,
- * because a client could use a path to read the user's files.
+ * Describes an unsupported reference image, or returns null if all are supported. Paths are unsupported, because a
+ * client could use a path to read the user's files.
  */
 function describeReferenceProblem(images: readonly string[], count: number): string | null {
   if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;

@@ -15,8 +15,8 @@ import { newTaskId } from "../task/task-id.ts";
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
 
 /**
- * Minimum lifetime of the record of a call without a key, in milliseconds. After the record is removed, a retry
- * is treated as a new call.
+ * Minimum lifetime of the record of a call without a key, in milliseconds. After the record is removed, a retry is
+ * treated as a new call.
  */
 const MIN_CALL_LIFETIME_MS = 24 * 3_600_000;
 
@@ -55,9 +55,9 @@ export interface Call extends TaskIds {
 }
 
 /**
- * Records of clients' calls, one file for each call. The file contains the ids of the call's task before the
- * task begins, so that a repeated request gets the same task even after a crash. Notes about clients are
- * appended without a sync, because a lost note only makes a reply count as not delivered.
+ * Records of clients' calls, one file for each call. The file contains the ids of the call's task before the task
+ * begins, so that a repeated request gets the same task even after a crash. Notes about clients are appended without
+ * a sync, because a lost note only makes a reply count as not delivered.
  */
 export class Calls {
   readonly #folder: string;
@@ -82,8 +82,8 @@ export class Calls {
   }
 
   /**
-   * Returns the calls that a request might repeat, oldest first. The calls are found by the request's key, or
-   * by its digest if the request has no key.
+   * Returns the calls that a request might repeat, oldest first. The calls are found by the request's key, or by its
+   * digest if the request has no key.
    * @throws StateFolderError, UnreadableRecordError
    */
   async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {
@@ -106,8 +106,7 @@ export class Calls {
   /**
    * Records a new call durably.
    * @param isExclusive whether only one process can record an equal request at a time
-   * @returns null if another process has recorded the call first
-   * @throws StateFolderError
+   * @returns null if another process has recorded the call first @throws StateFolderError
    */
   create({ key, digest }: CallRequest, isExclusive: boolean): Promise<Call | null> {
     return this.#guarded(async () => {
@@ -237,10 +236,7 @@ function parseNote(json: unknown): Note[] {
   return isNote && typeof at === "number" && identity !== null ? [{ type, at, by: identity }] : [];
 }
 
-/**
- * Returns a digest of a request's content, which does not depend on the order of fields or on the boundary of a
- * form.
- */
+/** Returns a digest of a request's content, independent of the order of fields and the boundary of a form. */
 export function contentDigest(
   method: string,
   pathname: string,

@@ -19,8 +19,8 @@ export interface ClientRequest {
 }
 
 /**
- * Maximum number of fields for the generator in a request. The number is limited, because the search for an
- * invalid field checks the request once for each field.
+ * Maximum number of fields for the generator in a request. The number is limited, because the search for an invalid
+ * field checks the request once for each field.
  */
 const MAX_FIELDS = 64;
 
@@ -63,10 +63,7 @@ export function createIntent(
 
 export const FILES_FOLDER = "files";
 
-/**
- * Fields in the order in which they are checked. The model is last, because a request without a model fails for
- * another reason.
- */
+/** Fields in the order of their checks. The model is last, because its removal causes another error. */
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
 /**

@@ -19,17 +19,14 @@ interface ClientsDeps {
 }
 
 /**
- * Clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a
- * client waits for its image. If no client reconnects in time, the call's unsent requests are dropped, because
- * nobody would receive their images.
+ * Clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a client
+ * waits for its image. If no client reconnects in time, the call's unsent requests are dropped, because nobody would
+ * receive their images.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
   readonly #waiting = new Map<string, number>();
-  /**
-   * Ids of tasks whose clients have disconnected. The controller of a task aborts when one of its clients
-   * reconnects.
-   */
+  /** Ids of tasks whose clients have disconnected. A task's controller aborts when a client reconnects. */
   readonly #disconnectedTasks = new Map<string, AbortController>();
   readonly #closing = new AbortController();
 
@@ -72,9 +69,7 @@ export class Clients {
     return () => endWait("delivered");
   }
 
-  /**
-   * Takes over a task of an ended process, unless another running process has a client that waits for the task.
-   */
+  /** Takes over a task of an ended process, unless another running process has a client that waits for the task. */
   async adopt(task: Task): Promise<void> {
     const { calls, runner } = this.#deps;
     const name = task.intent.call;

@@ -93,8 +93,8 @@ function refusalReply({ kind, detail }: BeginRefusal): ServerReply {
 
 /**
  * Handles GET /generate-image (section 4.2) without a request to the provider. In addition to the fields of the
- * service's document, a reply can have `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal can
- * have `detail`.
+ * service's document, a reply can have `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal can have
+ * `detail`.
  */
 export async function poll(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");
@@ -137,10 +137,7 @@ function ledgerTaskReply(taskId: string, { state }: Task): ServerReply {
   return success({ taskId, status, errorCode: 0, ...ahead }, `${taskId} ${status}`);
 }
 
-/**
- * Returns the server's origin as seen by the client. The client's headers are trusted, because the client has
- * the key.
- */
+/** Returns the server's origin for the client. The client's headers are trusted, because the client has the key. */
 export function requestOrigin({ url, headers }: Pick<ServiceRequest, "url" | "headers">): string {
   const scheme = headers["x-forwarded-proto"] === "https" ? "https" : "http";
   return `${scheme}://${url.host}`;
@@ -186,10 +183,7 @@ export function resultUrls(
   return resultUrl({ origin, secret }, { taskId, expires }, extensions);
 }
 
-/**
- * Handles GET /files/<task>/<index>.<extension> for an image. The client needs no key, because the URL is
- * signed.
- */
+/** Handles GET /files/<task>/<index>.<extension> for an image. The client needs no key, because the URL is signed. */
 export async function serveFile(address: FileAddress, service: Service): Promise<ServerReply> {
   const link = verifyLink(address, service.secret, service.clock.now());
   if ("refused" in link) return link.refused;
@@ -218,9 +212,7 @@ export async function findImage(
   return end?.name === "completed" ? (end.files[index] ?? null) : null;
 }
 
-/**
- * Reads a file. The file is opened only when its first chunk is read, because a HEAD request needs no chunk.
- */
+/** Reads a file. The file is opened only when its first chunk is read, because a HEAD request needs no chunk. */
 async function* readChunks(file: string): AsyncGenerator<Buffer> {
   yield* createReadStream(file);
 }

@@ -10,8 +10,8 @@ import { createCopy, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
 /**
- * Lifetime of an image after its download, in milliseconds. The image is not removed at once, because the
- * client might not have saved it.
+ * Lifetime of an image after its download, in milliseconds. The image is not removed at once, because the client
+ * might not have saved it.
  */
 const KEEP_MS = 30 * 24 * 3_600_000;
 const MAX_REMOVED = 200;
@@ -24,8 +24,8 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Record of images that clients have downloaded completely, with one empty file for each download. The file
- * names sort by time. Images without a download are kept forever, because they might be paid for.
+ * Record of images that clients have downloaded completely, with one empty file for each download. The file names
+ * sort by time. Images without a download are kept forever, because they might be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -65,8 +65,7 @@ export class CollectedImages {
 
 /**
  * Stores a reference image in a file whose name is the image's digest.
- * @returns the file's `file:` URL; null unless the image is a complete JPEG, PNG or WebP
- * @throws the disk's error
+ * @returns the file's `file:` URL; null unless the image is a complete JPEG, PNG or WebP @throws the disk's error
  */
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
   const inspection = inspectBytes(bytes);

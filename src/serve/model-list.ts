@@ -63,8 +63,8 @@ export class ModelList {
   }
 
   /**
-   * Returns the generator's name for a requested model, or null if the generator has no such model. If the
-   * generator has only one model, every requested name means this model.
+   * Returns the generator's name for a requested model, or null if the generator has no such model. If the generator
+   * has only one model, every requested name means this model.
    */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
@@ -83,8 +83,8 @@ export class ModelList {
   }
 
   /**
-   * Returns the spelling of a model's name in the list, or null if the name is not in the list. If there is no
-   * list, every name is valid.
+   * Returns the spelling of a model's name in the list, or null if the name is not in the list. If there is no list,
+   * every name is valid.
    */
   #findListed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;

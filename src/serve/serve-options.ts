@@ -28,9 +28,7 @@ export interface ServeOptions {
   fieldTerms: FieldTerms & Pick<GeneratorTerms, "findProblem">;
   /** Model of requests without a model, or null for the generator's default model. */
   defaultModel: string | null;
-  /**
-   * Returns the generator's models, or null if the generator has no list. Rejects if the list cannot be read.
-   */
+  /** Returns the generator's models, or null if the generator has no list. Rejects if the list cannot be read. */
   models: () => Promise<readonly string[] | null>;
   /** Model of a generator without a list of models, or null if every request needs a model. */
   ownModel: OwnModel | null;
@@ -41,14 +39,11 @@ export interface ServeOptions {
   dailyCredits: number | null;
   graceMs: number;
   /**
-   * Time in milliseconds in which equal requests without an Idempotency-Key count as one call. null: only
-   * requests that a client marks as retries belong to an earlier call.
+   * Time in milliseconds in which equal requests without an Idempotency-Key count as one call. null: only requests
+   * that a client marks as retries belong to an earlier call.
    */
   onceMs: number | null;
-  /**
-   * Interval between spaces before a JSON reply, in milliseconds. null: no spaces, so that the HTTP status can
-   * depend on the result.
-   */
+  /** Interval between spaces before a JSON reply, in ms. null: no spaces, so that an error has an HTTP status. */
   keepAliveMs: number | null;
   /** Default: 0, which means any unused port. */
   port?: number;
@@ -58,8 +53,8 @@ export interface ServeOptions {
 
 export type ServeEvent =
   /**
-   * `ms`: duration of the task. `waitedMs`: the part of this duration in the queue. `waiting`: number of
-   * unfinished tasks of this process.
+   * `ms`: duration of the task. `waitedMs`: the part of this duration in the queue. `waiting`: number of unfinished
+   * tasks of this process.
    */
   | { kind: "ended"; taskId: string; task: Task; end: TaskEnd; ms: number; waitedMs: number; waiting: number }
   | { kind: "dropped"; taskId: string; why: string }
@@ -73,22 +68,16 @@ export interface Service extends ServeOptions {
   modelList: ModelList;
   collected: CollectedImages;
   /**
-   * Slots for checking the daily limit and beginning a task. If there is a limit, there is only one slot, so
-   * that two requests cannot exceed the limit together.
+   * Slots for checking the daily limit and beginning a task. If there is a limit, there is only one slot, so that two
+   * requests cannot exceed the limit together.
    */
   limited: Slots;
-  /**
-   * The only key that the server accepts. Other local users and web pages cannot run tasks, because they do not
-   * have the key.
-   */
+  /** The only key that the server accepts, so that other local users and web pages cannot run tasks. */
   apiKey: string;
   secret: string;
 }
 
-/**
- * Whether a key is the key of this server. The prefix `sk-` is accepted too, because earlier releases printed
- * the key with this prefix.
- */
+/** Whether a key is the server's key. Earlier releases printed the key with the prefix `sk-`. */
 export function isOwnKey(key: string, { apiKey }: Pick<Service, "apiKey">): boolean {
   return isSameText(key.replace(/^sk-(?!serve-)/, SERVER_KEY_PREFIX), apiKey);
 }

@@ -14,10 +14,7 @@ import { isNewTaskId } from "../task/task-id.ts";
 import { getTaskEnd } from "./end.ts";
 import type { ServeOptions, Service } from "./serve-options.ts";
 
-/**
- * Number of tasks that run in addition to the provider's concurrency, so that the next task can be submitted
- * without delay.
- */
+/** Number of tasks that run beyond the provider's concurrency, so that the next submit has no delay. */
 const EXTRA_TASKS = 2;
 
 const OWNER_ONLY = 0o600;
@@ -92,10 +89,7 @@ export async function findTask(
 
 const ADOPT_INTERVAL_MS = 2_000;
 
-/**
- * Takes over unfinished tasks of ended processes of this server, first at once and then at intervals until the
- * signal aborts.
- */
+/** Takes over unfinished tasks of this server's ended processes, at once and then at intervals until the abort. */
 export async function adoptTasks(
   service: Service & { renew: () => Promise<void> },
   signal: AbortSignal,

@@ -36,8 +36,8 @@ export interface RunningServer {
 }
 
 /**
- * Starts a server on loopback that offers the API of the service's document, and OpenAI's images API, for the
- * user's generator. Each task is recorded in the ledger with this server's name.
+ * Starts a server on loopback that offers the API of the service's document, and OpenAI's images API, for the user's
+ * generator. Each task is recorded in the ledger with this server's name.
  * @throws the system's error if the port is in use or the folder is unusable
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {

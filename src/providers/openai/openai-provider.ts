@@ -19,8 +19,8 @@ import { findServerForm, type ServerForm } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
 /**
- * Creates the provider for an OpenAI-compatible server: `POST <base>/images/generations`, or `/images/edits` if
- * the request has reference images.
+ * Creates the provider for an OpenAI-compatible server: `POST <base>/images/generations`, or `/images/edits` if the
+ * request has reference images.
  */
 export function openAiProvider(
   setup: ServerSetup,
@@ -45,10 +45,7 @@ export function openAiProvider(
   );
 }
 
-/**
- * Refuses a seed and a negative prompt for OpenAI's models, because these models refuse unknown fields even
- * behind a gateway.
- */
+/** Refuses a seed or negative prompt for OpenAI's models, because these models refuse unknown fields. */
 function findProblem({
   request: { seed, negative },
   options: { model },
@@ -62,9 +59,7 @@ class Requests {
   readonly #server: ProviderServer;
   readonly #seedField: string | undefined;
   #form: ServerForm;
-  /**
-   * Keys of refused fields. A key contains the model, because a server can refuse a field for one model only.
-   */
+  /** Keys of refused fields. A key contains the model, because a server can refuse a field for one model only. */
   readonly #refused = new Set<string>();
 
   constructor(server: ProviderServer, form: ServerForm, seedField: string | undefined) {
@@ -73,7 +68,6 @@ class Requests {
     this.#form = form;
   }
 
-  /** Returns the request for display, with placeholders in place of files. */
   async describe(job: Job, context: JobContext): Promise<ServiceRequest> {
     const { path, fields, files } = await imageRequest(job, { ...context, form: this.#form });
     const names = files.map(({ standIn }) => standIn);
@@ -85,8 +79,7 @@ class Requests {
   async send(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
-    // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the
-    // field.
+    // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the field.
     while (this.#recordsRefusal(reply, request, job)) reply = await this.#post(request, job, how);
     if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
@@ -103,19 +96,13 @@ class Requests {
     return this.#server.post(request.path, body, job, how);
   }
 
-  /**
-   * Whether the server is LocalAI, the only server that lists capabilities of models. LocalAI has no
-   * `/images/edits`.
-   */
+  /** Whether the server is LocalAI, which has no `/images/edits` and alone lists capabilities of models. */
   async #isLocalAi(signal: AbortSignal): Promise<boolean> {
     const reply = await this.#server.get("/models/capabilities", signal).catch(() => null);
     return reply !== null && isSuccess(reply) && Array.isArray(fieldsOf(jsonOrNull(reply.body)).data);
   }
 
-  /**
-   * Returns whether the server refused an optional field that imggen added. If so, the next request omits the
-   * field.
-   */
+  /** Returns whether the server refused an optional field of imggen. If so, the next request omits the field. */
   #recordsRefusal(reply: StoredReply, request: ImageRequest, { options: { fields } }: Job): boolean {
     if (reply.status !== 400 && reply.status !== 422) return false;
     const errorBody = readErrorBody(reply.body.toString("utf8"));
@@ -139,10 +126,7 @@ function modelNames(json: unknown, { isOpenAi }: ServerForm): string[] | null {
   return isOpenAi ? names.filter((name) => /image/.test(name)) : names;
 }
 
-/**
- * Fields that imggen adds and that a server might refuse. Without such a field, the reply has another form,
- * which `readReply` also supports.
- */
+/** Fields that a server might refuse. `readReply` also supports the replies to requests without these fields. */
 const OPTIONAL_FIELDS = ["response_format", "partial_images", "stream"] as const;
 const OMITTED_TOGETHER = {
   response_format: ["response_format"],
@@ -163,8 +147,8 @@ function refusalKey({ fields }: ImageRequest, name: string): string {
 }
 
 /**
- * Reads a successful reply of any OpenAI-compatible server: JSON with `b64_json` or a URL, an event stream, or
- * the bytes of an image. An incomplete reply is valid if its JSON is complete.
+ * Reads a successful reply of any OpenAI-compatible server: JSON with `b64_json` or a URL, an event stream, or the
+ * bytes of an image. An incomplete reply is valid if its JSON is complete.
  */
 export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const { headers, body, cut } = reply;
@@ -204,9 +188,8 @@ function isEventStream(type: string, body: string): boolean {
 }
 
 /**
- * Returns the final events of an event stream: images (`image_generation.completed`, `image_edit.completed`),
- * errors, or a complete JSON reply, which some gateways send as an event. Returns null if the stream has no
- * final event.
+ * Returns the final events of an event stream: images (`image_generation.completed`, `image_edit.completed`), errors,
+ * or a complete JSON reply, which some gateways send as an event. Returns null if the stream has no final event.
  */
 function readFinalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));

@@ -7,15 +7,15 @@ import { DEFAULT_FIELD_NAMES } from "../kind.ts";
 export interface ServerForm {
   sizeForm: SizeForm;
   /**
-   * Value of `response_format` that requests the image itself in the reply. OpenAI's own models refuse this
-   * field, so requests for these models do not contain the field.
+   * Value of `response_format` that requests the image itself in the reply. OpenAI's own models refuse this field, so
+   * requests for these models do not contain the field.
    */
   responseFormat: "b64_json" | "base64";
   /** Whether to request an event stream, because a proxy might close a connection without traffic. */
   streams: boolean;
   /**
-   * Form in which reference images are sent. `files`: a multipart form to `/images/edits`. `images`, `image`:
-   * JSON fields to `/images/edits`. `image_url`, `ref_images`: JSON fields to `/images/generations`.
+   * Form in which reference images are sent. `files`: a multipart form to `/images/edits`. `images`, `image`: JSON
+   * fields to `/images/edits`. `image_url`, `ref_images`: JSON fields to `/images/generations`.
    */
   references: "files" | "images" | "image" | "image_url" | "ref_images";
   /** Whether the server supports the field `resolution` with the values 1k and 2k. */
@@ -64,8 +64,8 @@ export function fieldNamesAt({ url }: { url: string }): FieldNames {
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**
- * OpenAI's names for model ids of the service, so that scripts for the service also work with OpenAI. The names
- * were inferred from ratios and qualities, and the user's matrix file can override them.
+ * OpenAI's names for model ids of the service, so that scripts for the service also work with OpenAI. The names were
+ * inferred from ratios and qualities, and the user's matrix file can override them.
  */
 const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "gamma-image-2": "gpt-image-2",
@@ -86,10 +86,7 @@ const WITHIN_3_TO_1 = RATIOS.filter((ratio) => {
   return ratio === "auto" || Math.max(Number(width) / Number(height), Number(height) / Number(width)) <= 3;
 });
 
-/**
- * Columns without prices, because OpenAI charges by tokens and reports their number in its reply. The user can
- * configure prices.
- */
+/** Columns without prices, because OpenAI charges by tokens. The user can configure prices. */
 const COMMON_COLUMNS: Columns = {
   kinds: ["text-to-image", "edit"],
   references: { min: 0, max: 16, httpsOnly: false },

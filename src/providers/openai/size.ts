@@ -52,8 +52,8 @@ const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
 /**
- * Returns the candidate with the most similar ratio. Candidates are the fixed sizes of old models, or the
- * supported sizes next to the requested size.
+ * Returns the candidate with the most similar ratio. Candidates are the fixed sizes of old models, or the supported
+ * sizes next to the requested size.
  */
 function allowedSize(model: string, width: number, height: number): readonly [number, number] {
   const sizes = /gpt-image-[2-9]/.test(model) ? sizesNear(width, height) : FIXED_SIZES;
@@ -61,10 +61,7 @@ function allowedSize(model: string, width: number, height: number): readonly [nu
   return sizes.reduce((best, size) => (distance(size) < distance(best) ? size : best));
 }
 
-/**
- * Returns the supported sizes next to the requested size, after the requested size is reduced or enlarged to
- * the limits.
- */
+/** Returns the supported sizes next to the requested size, which is first reduced or enlarged to the limits. */
 function sizesNear(width: number, height: number): readonly (readonly [number, number])[] {
   const ratio = Math.min(MAX_RATIO, Math.max(1 / MAX_RATIO, width / height));
   const [minMeanSide, maxMeanSide] = [Math.sqrt(MIN_PIXELS), Math.sqrt(MAX_PIXELS)];

@@ -8,31 +8,25 @@ export interface ProviderPackage {
   readonly title: string;
   /** Default address of the API. */
   readonly url: string;
-  /**
-   * Suffix of other host names of the API, such as `.example.com`. imggen sends the key to these hosts too,
-   * over https only.
-   */
+  /** Suffix of other host names of the API: `.example.com`. They receive the key too, over https only. */
   readonly otherHosts?: string;
   /**
-   * Environment variables for the key, in order of preference. imggen uses these variables only if the API's
-   * address has the same origin as `url`.
+   * Environment variables for the key, in order of preference. imggen uses these variables only if the API's address
+   * has the same origin as `url`.
    */
   readonly keyVariables?: readonly string[];
   /** Returns the headers with the key. Default: `Authorization: Bearer`. */
   keyHeaders?(key: string): Record<string, string>;
   /**
-   * Whether images cost money. If so, imggen does not repeat a request that might have been charged. Default:
-   * true, except in a private network.
+   * Whether images cost money. If so, imggen does not repeat a request that might have been charged. Default: true,
+   * except in a private network.
    */
   readonly isPaid?: boolean;
   /** Maximum number of concurrent requests. Default: 4. */
   readonly concurrency?: number;
   /** Whether every request needs a model. Default: false. */
   readonly needsModel?: boolean;
-  /**
-   * Names of the request's fields for `--seed` and `--negative`. imggen refuses a flag if the name of its field
-   * is missing.
-   */
+  /** Names of the fields for `--seed` and `--negative`. imggen refuses a flag if the name of its field is missing. */
   readonly fieldNames?: { readonly seed?: string; readonly negative?: string };
   /** Names of other fields that the user can set with `--field`. Default: any name. */
   readonly settings?: readonly string[];
@@ -43,10 +37,7 @@ export interface ProviderPackage {
 export interface ProviderSetup {
   /** Address of the API, without a slash at its end. */
   readonly url: string;
-  /**
-   * The user's key, or null if there is no key. imggen adds the key to requests for images and to requests by
-   * `fetch`.
-   */
+  /** The user's key, or null. imggen adds the key to requests for images and to requests by `fetch`. */
   readonly key: string | null;
   readonly options: ProviderOptions;
   /** Sends free requests, for example for a list of models. */
@@ -60,15 +51,15 @@ export interface ProviderOptions {
 }
 
 /**
- * Sends a GET request with the key. `at` is a path below the API's address, or a URL of one of the API's hosts.
- * The request uses the user's proxy, does not follow redirects, and is shown by `--verbose`.
+ * Sends a GET request with the key. `at` is a path below the API's address, or a URL of one of the API's hosts. The
+ * request uses the user's proxy, does not follow redirects, and is shown by `--verbose`.
  * @throws Error unless the reply is successful and contains JSON
  */
 export type Fetch = (at: string) => Promise<{ readonly status: number; json(): Promise<unknown> }>;
 
 /**
- * Generates images. imggen sends the request for an image only once, and stores the reply on disk before it
- * calls `read`, so that a killed process does not lose a paid image.
+ * Generates images. imggen sends the request for an image only once, and stores the reply on disk before it calls
+ * `read`, so that a killed process does not lose a paid image.
  */
 export interface Provider {
   /** Returns a sentence about an unsupported option, or null. */
@@ -79,13 +70,11 @@ export interface Provider {
    */
   request(job: Job): ImageRequest | Promise<ImageRequest>;
   /**
-   * Parses the JSON of a successful reply. Returns null if the reply's form is unknown. After a crash, imggen
-   * might call this function again.
+   * Parses the JSON of a successful reply. Returns null if the reply's form is unknown. After a crash, imggen might
+   * call this function again.
    */
   read(reply: unknown): ReadReply | null;
-  /**
-   * Returns the state of a job. Required if `read` returns an id. After an error, imggen polls the job again.
-   */
+  /** Returns the state of a job. Required if `read` returns an id. After an error, imggen polls the job again. */
   poll?(id: string, how: { readonly fetch: Fetch }): Promise<JobState>;
   /** Returns the request that cancels a job. */
   cancel?(id: string): { method: "POST" | "PUT"; path: string };
@@ -111,8 +100,8 @@ export interface Job {
   /** Reference images as `https:` or `data:` URLs. */
   readonly images: readonly string[];
   /**
-   * Values of `--field`, `--field-json`, `--seed` and `--negative` by field name. A seed above 2^53 - 1 is a
-   * string of digits, but imggen sends it as a number.
+   * Values of `--field`, `--field-json`, `--seed` and `--negative` by field name. A seed above 2^53 - 1 is a string
+   * of digits, but imggen sends it as a number.
    */
   readonly fields: Readonly<Record<string, FieldValue>>;
 }

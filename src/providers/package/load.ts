@@ -16,8 +16,8 @@ export function packagesFolder(configFolder: string): string {
 }
 
 /**
- * Loads a package from imggen's folder, never from the current folder or its parents, which might contain
- * untrusted packages.
+ * Loads a package from imggen's folder, never from the current folder or its parents, which might contain untrusted
+ * packages.
  * @throws UsageError if the package is missing or invalid
  */
 export function installedPackage(spec: PackageName, configFolder: string): PackageSpec {
@@ -110,8 +110,7 @@ const OPTIONAL_FIELDS: Readonly<
     isValid: (value) => Number.isSafeInteger(value) && Number(value) >= 1,
     description: "1 or a larger whole number",
   },
-  // The dot is required, because `example.com` would also match `badexample.com`, which must not receive the
-  // key.
+  // The dot is required, because `example.com` would also match `badexample.com`, which must not receive the key.
   otherHosts: {
     isValid: (value) => typeof value === "string" && value.startsWith("."),
     description: "a suffix of host names that begins with a dot",

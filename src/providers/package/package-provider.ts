@@ -91,10 +91,7 @@ function isId(id: unknown): id is string {
   return typeof id === "string" && id !== "" && id.length <= MAX_ID_LENGTH && !hasControlCharacter(id);
 }
 
-/**
- * @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if the signal
- * aborts
- */
+/** @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if the signal aborts */
 async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
@@ -156,10 +153,7 @@ async function pollPackage(
   }
 }
 
-/**
- * Limits the time of a poll. Returns a failed poll after the time limit, because a poll is safe to repeat.
- * Never throws.
- */
+/** Limits the time of a poll. A late poll counts as failed, because a poll is safe to repeat. Never throws. */
 async function limitPoll(
   poll: Promise<port.PollReply>,
   { signal, timeoutMs }: port.PollHow,
@@ -198,10 +192,7 @@ function resolveImageUrl(url: unknown, server: ProviderServer): unknown {
   return isUrlText ? server.imageAt(address).url : url;
 }
 
-/**
- * Reads a reply with the package's `read`. If the package cannot poll, an id counts as a reply without an
- * image.
- */
+/** Reads a reply with the package's `read`. If the package cannot poll, an id counts as a reply without an image. */
 function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -214,7 +205,6 @@ function readReply(reply: StoredReply, provider: Provider): Read | null {
   return imagesOrNone(images.filter(isJsonObject).flatMap(toImages), read.usage, text);
 }
 
-/** Returns the image in a list, which is empty if the image is invalid. */
 function toImages(read: ReadImage): ReplyImage[] {
   return "url" in read ? [{ url: read.url }] : decodeImages([read.base64]);
 }
@@ -262,8 +252,8 @@ function resolveUrl(address: string, server: ProviderServer) {
 const MAX_CALL_MS = 60_000;
 
 /**
- * Limits the time of a package's call, because the call might never settle and might ignore the signal. The
- * timer also keeps the process alive, because a process without timers would exit without a message.
+ * Limits the time of a package's call, because the call might never settle and might ignore the signal. The timer
+ * also keeps the process alive, because a process without timers would exit without a message.
  * @throws the signal's reason, or an Error after the time limit
  */
 async function waitForPackage<Result>(

@@ -56,12 +56,11 @@ interface Result {
   functions: ReadonlySet<string>;
 }
 
-/** Names of functions that are called synchronously. */
 const SYNCHRONOUS_FUNCTIONS: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
 /**
- * Runs a package in a separate thread. The package's output goes to standard error. An uncaught error or an
- * exit of the package ends only the thread, and the next call starts another thread.
+ * Runs a package in a separate thread. The package's output goes to standard error. An uncaught error or an exit of
+ * the package ends only the thread, and the next call starts another thread.
  */
 export class PackageThread {
   readonly #modules: string;
@@ -75,7 +74,6 @@ export class PackageThread {
    */
   readonly #failed = new Map<number, unknown>();
 
-  /** @param modules folder of the installed packages */
   constructor(modules: string, name: string) {
     this.#modules = modules;
     this.#name = name;
@@ -93,10 +91,7 @@ export class PackageThread {
     } as ProviderPackage;
   }
 
-  /**
-   * Returns the provider for a setup. Each new thread creates the provider again, because threads share no
-   * state.
-   */
+  /** Returns the provider for a setup. Each new thread creates the provider again, because threads share no state. */
   #create({ fetch, ...setup }: ProviderSetup): Provider {
     const owner = { number: this.#register(fetch), setup };
     const { functions } = this.#blockingCall({ name: "create", args: [], owner });
@@ -163,8 +158,7 @@ export class PackageThread {
     const worker = new Worker(`(${threadMain})(require("node:worker_threads").workerData, require)`, {
       eval: true,
       execArgv: [],
-      // With `stdout: true`, the thread's output does not go to the standard output of this process, which is
-      // reserved for results.
+      // `true` keeps the thread's output away from standard output, which is reserved for results.
       stdout: true,
       workerData: { modules: this.#modules, name: this.#name, port, hasMessage } satisfies ThreadStart,
       transferList: [port],
@@ -214,7 +208,6 @@ export class PackageThread {
     port.postMessage(reply);
   }
 
-  /** Ends a thread and makes its unfinished calls fail. */
   #end(thread: Thread, why: string): void {
     if (this.#thread === thread) this.#thread = null;
     const error = new Error(`the package ${this.#name} was stopped: ${why.replace(/\.$/, "")}`);
@@ -229,17 +222,13 @@ export class PackageThread {
 }
 
 interface ThreadStart {
-  /** Folder of the installed packages. Packages are loaded only from this folder. */
   modules: string;
   name: string;
   port: MessagePort;
   hasMessage: Int32Array;
 }
 
-/**
- * Main function of the thread. Node receives this function as text, so the function must use only its
- * parameters and Node's globals.
- */
+/** Main function of the thread. It is passed as text, so it must use only its parameters and Node's globals. */
 function threadMain({ modules, name, port, hasMessage }: ThreadStart, load: NodeJS.Require): void {
   const vm: typeof import("node:vm") = load("node:vm");
   const { syncBuiltinESMExports }: typeof import("node:module") = load("node:module");

@@ -25,9 +25,7 @@ const CACHE_MS = 24 * 3_600_000;
 const CACHE_FORM = 2;
 const MAX_INPUTS = 200;
 
-/**
- * Returns a model's inputs from the cache, or from the server if the cache is older than a day. Never throws.
- */
+/** Returns a model's inputs from the cache, or from the server if the cache is older than a day. Never throws. */
 export async function modelInputs(
   model: string,
   server: ProviderServer,

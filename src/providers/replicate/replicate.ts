@@ -25,8 +25,7 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   const jobUrl = (id: string) => server.ownUrl(isJobId(id) ? server.urlBelow(`/predictions/${id}`) : id);
   const readId = ({ id, urls }: Fields) => {
     if (!isJobId(id)) return null;
-    // A URL of another host is ignored, because the API key must not be sent to that host. The id alone is
-    // sufficient to poll.
+    // A URL of another host is ignored, because the key must not be sent to that host. The id is sufficient to poll.
     const url = server.ownUrl(fieldsOf(urls).get);
     return url === null || url.href === jobUrl(id)?.href ? id : url.href;
   };
@@ -75,8 +74,8 @@ type Input = Readonly<Record<string, unknown>>;
 /**
  * Returns the input of a prediction. Fields from `--field` that the model does not support are omitted with a
  * warning.
- * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model
- * does not support
+ * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model does not
+ * support
  */
 async function createInput(job: Job, inputs: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
@@ -160,8 +159,7 @@ const IMAGE_INPUTS = [
 
 async function referenceInput(job: Job, inputs: ModelInputs, context: JobContext): Promise<Input> {
   const { references, options } = job;
-  // An input that the user sets with `--field` is not used for reference images, because the field would
-  // replace them.
+  // An input that the user sets with `--field` is not used for images, because the field would replace them.
   const names = imageInputs(inputs).filter((name) => !Object.hasOwn(options.fields, name));
   if (references.length === 0) return {};
   const listInput = names.find((name) => inputs?.get(name)?.isList);
@@ -172,10 +170,7 @@ async function referenceInput(job: Job, inputs: ModelInputs, context: JobContext
   return { [name]: name === listInput ? urls : urls[0] };
 }
 
-/**
- * Returns the names of inputs for reference images: the common names, or otherwise the only input that is a
- * URL.
- */
+/** Returns the names of inputs for reference images: the common names, or otherwise the only input that is a URL. */
 function imageInputs(inputs: ModelInputs): readonly string[] {
   if (inputs === null) return ["image"];
   const knownNames = IMAGE_INPUTS.filter((name) => inputs.has(name));

@@ -19,8 +19,8 @@ export interface ServiceOptions {
   baseUrl: string;
   apiKey: string;
   /**
-   * Timeout of a submit (default 120 s) or of a poll (default 15 s), in milliseconds. A shorter default for
-   * submits would turn slow replies into unknown outcomes.
+   * Timeout of a submit (default 120 s) or of a poll (default 15 s), in milliseconds. A shorter default for submits
+   * would turn slow replies into unknown outcomes.
    */
   requestTimeoutMs?: number | undefined;
 }
@@ -30,8 +30,8 @@ const DOCUMENTED_FIELDS = ["prompt", "model", "ratio", "image", "maxImages", "qu
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
 /**
- * The hosted service, with one HTTP request for each submit (section 4.1) or poll (section 4.2). The caller
- * decides about retries.
+ * The hosted service, with one HTTP request for each submit (section 4.1) or poll (section 4.2). The caller decides
+ * about retries.
  */
 export class HttpImageService implements Provider {
   readonly version = 1;
@@ -94,9 +94,7 @@ export class HttpImageService implements Provider {
     }
   }
 
-  /**
-   * Whether the server is `imggen serve`, which has a default model and supports more fields than the service.
-   */
+  /** Whether the server is `imggen serve`, which has a default model and supports more fields than the service. */
   get #isServer(): boolean {
     return isServerKey(this.#options.apiKey);
   }

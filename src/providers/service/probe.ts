@@ -28,8 +28,8 @@ export interface ProbeReply {
   /** Whether the reply is in OpenAI's style, which many image generators use. */
   isOpenAiStyle: boolean;
   /**
-   * Time of the service in milliseconds since the epoch, from the Date header with a precision of one second.
-   * null if the header is missing.
+   * Time of the service in milliseconds since the epoch, from the Date header with a precision of one second. null if
+   * the header is missing.
    */
   dateMs: number | null;
   elapsedMs: number;
@@ -79,8 +79,8 @@ function describeBody(body: string): string {
 }
 
 /**
- * Judges the API key by the error for a task that does not exist: an error about the key means `refused`, and
- * any other error of the service means `accepted`. `busy`: the check can be repeated later.
+ * Judges the API key by the error for a task that does not exist: an error about the key means `refused`, and any
+ * other error of the service means `accepted`. `busy`: the check can be repeated later.
  */
 export function judgeProbe({
   status,
@@ -91,9 +91,7 @@ export function judgeProbe({
   return refusedPoll(envelope.key, status) instanceof AuthRequiredError ? "refused" : "accepted";
 }
 
-/**
- * Returns a generator's base URL: the suffix `/api` is removed, because only the service's URL has this suffix.
- */
+/** Returns a generator's base URL: the suffix `/api` is removed, because only the service's URL has this suffix. */
 function generatorAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
 }

@@ -12,8 +12,8 @@ import { failedPoll } from "../failures.ts";
 import type { PolledState, PollReply, SubmitReply } from "../provider.ts";
 import { replyExcerpt } from "../reply-facts.ts";
 
-// Unknown fields of the service's replies are ignored, but known fields must be valid. No validation library is
-// used, because loading one would delay every start.
+// Unknown fields of the service's replies are ignored, but known fields must be valid. No validation library is used,
+// because loading one would delay every start.
 
 export interface ReplyContext {
   /** Masks the API key in every text of a reply, because the service might repeat the key. */
@@ -23,15 +23,12 @@ export interface ReplyContext {
   isServer?: boolean;
 }
 
-/**
- * HTTP statuses that mean that a submit was certainly refused and not charged, even if the reply has no
- * envelope.
- */
+/** HTTP statuses that mean that a submit was certainly refused and not charged, even if the reply has no envelope. */
 const REFUSAL_STATUSES = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
- * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete.
- * After an invalid reply the outcome is unknown, because the request might have been charged.
+ * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete. After an
+ * invalid reply the outcome is unknown, because the request might have been charged.
  */
 export function readSubmit(reply: HttpReply, context: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
@@ -120,10 +117,7 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
 
 const MAX_DETAIL = 500;
 
-/**
- * Reads the message of `imggen serve` about a refusal or a failure. Returns an empty object if the message is
- * missing.
- */
+/** Reads the message of `imggen serve` about a refusal or failure. Returns {} if the message is missing. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
   return { detail: truncate(collapseWhitespace(detail), MAX_DETAIL) };
@@ -140,7 +134,6 @@ function describeText(body: string): string {
   return isPage(body) ? HTML_PAGE : "text that is not JSON";
 }
 
-/** Whether a body is a web page instead of an API's reply. */
 export function isPage(body: string): boolean {
   return /^\s*</.test(body);
 }
@@ -149,10 +142,7 @@ export const HTML_PAGE = "an HTML page";
 
 const MAX_TASK_ID_LENGTH = 256;
 
-/**
- * Whether a value is a task id that is safe to store, print and send: 1 to 256 characters without control
- * characters and without `../`.
- */
+/** Whether a value is a task id that is safe to store, print and send: short, printable and without `../`. */
 export function isTaskId(value: unknown): value is string {
   return (
     typeof value === "string" &&
@@ -205,8 +195,8 @@ function failureCode(value: unknown): string | null {
 const END_OF_HEAD = "\r\n\r\n";
 
 /**
- * Returns the body of a reply that the HTTP parser refused, for example because of two Content-Length headers.
- * Only the reply's first packet is available. Returns "" if no packet arrived.
+ * Returns the body of a reply that the HTTP parser refused, for example because of two Content-Length headers. Only
+ * the reply's first packet is available. Returns "" if no packet arrived.
  */
 export function refusedBody({ cause }: TransportError): string {
   // Node's HTTP parser attaches the packet to its error.
@@ -216,10 +206,7 @@ export function refusedBody({ cause }: TransportError): string {
   return text.startsWith("HTTP/") ? "" : text;
 }
 
-/**
- * Returns the first usable task id in an excerpt, even if the JSON is damaged. Returns null if there is no
- * usable id.
- */
+/** Returns the first usable task id in an excerpt, even if the JSON is damaged, or null if there is no id. */
 export function taskIdIn(excerpt: string | null | undefined): string | null {
   for (const [, value = ""] of (excerpt ?? "").matchAll(/"task_?id"\s*:\s*("(?:[^"\\]|\\.)*"|\d+)/gi)) {
     const id = value.startsWith('"') ? jsonOrNull(value) : value;

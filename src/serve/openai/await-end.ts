@@ -6,16 +6,13 @@ import { getTaskEnd, type TaskEnd } from "../end.ts";
 import type { Service } from "../serve-options.ts";
 import { findTask } from "../server-tasks.ts";
 
-/**
- * Intervals between reads of a task, in milliseconds. Tasks of this process are read in memory, and other tasks
- * on disk.
- */
+/** Intervals between reads of a task, in milliseconds: in memory for a task of this process, otherwise on disk. */
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
 /**
- * Maximum wait of a client during an outage, in milliseconds. It is longer than the connect timeout of 10 s,
- * and short enough for a 503 within 15 s.
+ * Maximum wait of a client during an outage, in milliseconds. It is longer than the connect timeout of 10 s, and
+ * short enough for a 503 within 15 s.
  */
 const MAX_OUTAGE_MS = 12_000;
 
@@ -31,11 +28,10 @@ interface Obstacle {
 }
 
 /**
- * Waits until a task has ended. Drops unsent requests if the generator is down or refuses the account, or if
- * the disk is full.
+ * Waits until a task has ended. Drops unsent requests if the generator is down or refuses the account, or if the disk
+ * is full.
  * @param onShare called repeatedly with the progress, from 0 to 1
- * @returns null if the signal has aborted
- * @throws if the task's record cannot be read
+ * @returns null if the signal has aborted @throws if the task's record cannot be read
  */
 export async function awaitEnd(
   taskId: string,
@@ -76,8 +72,8 @@ function findObstacle(runnerTask: RunnerTask, sinceMs: number, { gate, clock }: 
       : null;
   const { kind, refusal, why, beganMs, failedMs } = outage;
   const minRetryMs = POLICY.outage.minRetryMs[kind];
-  // A failure shortly before the wait counts too, because the gate makes no new attempt within `minRetryMs`.
-  // After a lost reply, only a failure during the wait counts.
+  // A failure shortly before the wait counts too, because the gate makes no new attempt within `minRetryMs`. After a
+  // lost reply, only a failure during the wait counts.
   const hasFailed = failedMs >= sinceMs - (Number.isFinite(minRetryMs) ? minRetryMs : 0);
   const isLong = clock.monotonicMs() - Math.max(sinceMs, beganMs) >= MAX_OUTAGE_MS;
   if (!hasFailed && !isLong) return null;

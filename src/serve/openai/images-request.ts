@@ -60,10 +60,7 @@ const BOOLEANS: ReadonlyMap<unknown, boolean> = new Map([
   ["false", false],
 ]);
 
-/**
- * Fields of OpenAI's API that the server handles in the same way for every generator. Forms contain numbers and
- * booleans as text.
- */
+/** Fields of OpenAI's API with the same meaning for every generator. Forms contain numbers and booleans as text. */
 const FIELDS = z.object(
   {
     prompt: z
@@ -118,10 +115,7 @@ const NO_PARTIAL_IMAGES = "0";
 
 const DOCUMENT_QUALITIES: ReadonlySet<unknown> = new Set(["1K", "2K", "4K"]);
 
-/**
- * Returns the fields outside of FIELDS that the generator receives, and warnings about fields that have no
- * effect.
- */
+/** Returns the other fields that the generator receives, and warnings about fields that have no effect. */
 function splitOtherFields(
   body: Readonly<Record<string, unknown>>,
   isOpenAi: boolean,

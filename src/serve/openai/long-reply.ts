@@ -38,10 +38,7 @@ function eventFormat(operation: ImagesOperation): ReplyFormat {
   };
 }
 
-/**
- * Interval between comments in an event stream, in milliseconds. Comments are sent because proxies close idle
- * connections.
- */
+/** Interval between comments in an event stream, in milliseconds, because proxies close idle connections. */
 const COMMENT_MS = 15_000;
 
 interface ReplyOptions {
@@ -54,10 +51,9 @@ interface ReplyOptions {
 }
 
 /**
- * Sends the reply for an image that is not completed yet. If text is sent before the result is known, the HTTP
- * status is 200 even for an error.
- * @param work waits for the result and reports progress to `onShare`; returns null if the client has
- * disconnected
+ * Sends the reply for an image that is not completed yet. If text is sent before the result is known, the HTTP status
+ * is 200 even for an error.
+ * @param work waits for the result and reports progress to `onShare`; returns null if the client has disconnected
  * @returns the HTTP status, and the line for the log
  */
 export async function sendLongReply(

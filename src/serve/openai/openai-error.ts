@@ -72,8 +72,8 @@ export function notBegunError({ kind, type, field, detail }: BeginRefusal): Open
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
- * Returns the error for a task that ended without an image. After a submit, the HTTP status is 400 or 422,
- * because clients do not retry these automatically and a retry might be charged.
+ * Returns the error for a task that ended without an image. After a submit, the HTTP status is 400 or 422, because
+ * clients do not retry these automatically and a retry might be charged.
  * @param obstacle type of the error that prevented the submit, or null
  */
 export function failedTaskError(
@@ -120,8 +120,8 @@ function withStatusCommand(detail: string, taskId: string): string {
 }
 
 /**
- * Returns the reply for an error. After `x-should-retry: false`, OpenAI's clients do not retry; other clients
- * decide by the HTTP status.
+ * Returns the reply for an error. After `x-should-retry: false`, OpenAI's clients do not retry; other clients decide
+ * by the HTTP status.
  */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
@@ -129,8 +129,8 @@ export function errorReply({ status, error }: OpenAiError): ServerReply {
 }
 
 /**
- * Returns the reply after a bug in the server. Its HTTP status is 422, because clients do not retry after it,
- * and the task might have begun.
+ * Returns the reply after a bug in the server. Its HTTP status is 422, because clients do not retry after it, and the
+ * task might have begun.
  */
 export function bugReply(error: unknown): ServerReply {
   const message = "The server failed. imggen serve --verbose shows why.";

@@ -79,10 +79,7 @@ async function listModels(service: Service): Promise<ServerReply> {
   return { kind: "json", status: 200, body, note: null };
 }
 
-/**
- * Whether images cost nothing. The workflow is checked too, because its nodes can cost money even if the
- * generator is free.
- */
+/** Whether images cost nothing. Nodes of a workflow can cost money even if the generator is free. */
 async function isFree({ isFree, connection }: Service): Promise<boolean> {
   const { generator, termsFor } = connection;
   if (!isFree) return false;
@@ -103,8 +100,7 @@ function modelObjects({ modelList, connection }: Service) {
 export const REFERENCES_FOLDER = "references";
 
 /**
- * Handles POST /v1/images/generations and /v1/images/edits. The reply is complete only when the image is
- * completed.
+ * Handles POST /v1/images/generations and /v1/images/edits. The reply is complete only when the image is completed.
  * @throws OpenAiError
  */
 async function createImages(
