@@ -1,6 +1,5 @@
 import { setTimeout } from "node:timers/promises";
 
-/** Source of time. Tests replace it, so that they need not wait. */
 export interface Clock {
   /** Wall-clock time in milliseconds since the epoch, for records. It can jump, so deadlines must not use it. */
   now(): number;
@@ -10,7 +9,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 
-// Maximum delay of a Node timer. A timer with a longer delay fires at once.
+// Maximum delay of a Node timer. A longer timer fires at once.
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

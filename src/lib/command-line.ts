@@ -6,11 +6,7 @@ const SHELL_OPERATORS: ReadonlySet<string> = new Set(["|", "||", "&&", "&", ";",
 
 const SHELLS = /^(?:(?:ba|da|z|k|fi)?sh|cmd|powershell|pwsh)(?:\.exe)?$/i;
 
-/**
- * Splits a command at white space outside quotes, by the same rules on every platform. `\` and `$` have no special
- * meaning, even inside quotes.
- * @returns the words, or the problem as a clause
- */
+/** Splits a command at white space outside quotes. `\` and `$` are plain text. Returns the words, or the problem. */
 export function splitCommand(text: string): string[] | string {
   const words: string[] = [];
   let word: string | null = null;

@@ -1,7 +1,4 @@
-/**
- * Maps items with at most `limit` concurrent calls. After an error, no further call starts, and the error is thrown
- * when the running calls have ended.
- */
+/** After an error, no further call starts, and the error is thrown when the running calls have ended. */
 export async function mapConcurrent<Item, Result>(
   items: readonly Item[],
   limit: number,

@@ -3,10 +3,7 @@ import { UsageError } from "./error-types.ts";
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
 const MAX_MS = 7 * 24 * 3_600_000;
 
-/**
- * Parses a duration: `90`, `90s`, `1500ms`, `1.5m`, `2h`. A bare number is in seconds.
- * @returns whole milliseconds from 0 to seven days; `null` for anything else
- */
+/** Parses `90` (seconds), `90s`, `1500ms`, `1.5m`, `2h` to milliseconds; null if invalid or above seven days. */
 export function parseDuration(text: string): number | null {
   const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)(ms|s|m|h)?$/.exec(text.trim()) ?? [];
   if (amount === undefined) return null;

@@ -31,7 +31,6 @@ export type ErrorType =
   | "partial"
   | "interrupted";
 
-/** Code of a provider's refusal, and the field of the request that was refused. */
 export interface RefusalDetails {
   code?: string;
   param?: string;
@@ -47,14 +46,8 @@ export interface ErrorFacts {
 }
 
 /**
- * An expected failure; any other exception is a bug. Functions that submit, poll or run a task return an error and do
- * not throw it.
- * - `type`: determines the exit code
- * - `message`, `hint`: texts for the command line
- * - `wording`: message and hint for other interfaces
- * - `key`: the service's error key, if any
- * - `details`: code and field of a provider's refusal
- * - `charged`: whether the failed request was charged
+ * An expected failure; any other exception is a bug. Functions that submit, poll or run a task return it and do not
+ * throw it. `message` and `hint` are for the command line, `wording` for other interfaces. `type` sets the exit code.
  */
 export abstract class ImggenError extends Error {
   abstract readonly type: ErrorType;

@@ -1,9 +1,6 @@
 import { isPrintableAscii, lazyRegex } from "./late-regex.ts";
 
-/**
- * Characters that control a terminal or are invisible: controls, line and paragraph separators, lone
- * surrogates, default-ignorable characters, and the invisible marks of interlinear annotations (U+FFF9 to U+FFFB).
- */
+/** Characters that control a terminal or are invisible. U+FFF9 to U+FFFB mark interlinear annotations. */
 const HIDDEN_CHARACTERS = lazyRegex(
   String.raw`[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\p{Default_Ignorable_Code_Point}\u{fff9}-\u{fffb}]`,
   "gu",
@@ -32,10 +29,7 @@ export function escapeControls(text: string): string {
   );
 }
 
-/**
- * Escapes control and invisible characters in JSON text without changing the JSON value. C0 controls stay, because
- * JSON text contains them only as indentation.
- */
+/** Escapes hidden characters in JSON text but keeps its value. C0 controls stay, because they are only indentation. */
 export function escapeJson(json: string): string {
   if (isPrintableAscii(json)) return json;
   return json.replace(HIDDEN_CHARACTERS(), (character) =>

@@ -64,15 +64,11 @@ export function parseExact(text: string): unknown {
   );
 }
 
-/**
- * As `JSON.stringify`, but writes each `ExactInteger` as a number.
- * @param replace replacer, as for `JSON.stringify`
- */
+/** As `JSON.stringify`, but writes each `ExactInteger` as a number. */
 export function stringifyExact(
   value: unknown,
   replace: (name: string, value: unknown) => unknown = (_name, original) => original,
 ): string {
-  // A random mark, which no string in the value contains.
   let mark = "";
   // Reads the value from the object, because the callback's second argument is the result of `toJSON`.
   const text = JSON.stringify(value, function (this: Record<string, unknown>, name) {

@@ -10,10 +10,7 @@ export function sha256Hex(bytes: Uint8Array): string {
 
 const PART_BYTES = 1024 * 1024;
 
-/**
- * Returns the SHA-256 in hex. Reads at most as many bytes as the file's size, because a file in /proc can be endless.
- * @throws Error if the file is not regular; the system's error
- */
+/** Reads at most the file's size, because a file in /proc can be endless. @throws Error if the file is not regular */
 export async function fileSha256(path: string): Promise<string> {
   const file = DiskFile.openToRead(path);
   try {

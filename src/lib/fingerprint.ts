@@ -5,10 +5,7 @@ import { SERVER_KEY_PREFIX } from "./redact.ts";
 /** Makes the fingerprint differ from other digests of a key. Must not change, because tasks contain fingerprints. */
 const DOMAIN = "imggen api key\0";
 
-/**
- * Returns a text that identifies a key but does not reveal it. A key of `imggen serve` has the fingerprint of its
- * earlier form, `sk-…`.
- */
+/** Identifies a key without revealing it. A key of `imggen serve` has the fingerprint of its earlier form, `sk-…`. */
 export function keyFingerprint(key: string): string {
   const plain = key.startsWith(SERVER_KEY_PREFIX) ? `sk-${key.slice(SERVER_KEY_PREFIX.length)}` : key;
   return createHash("sha256").update(DOMAIN).update(plain).digest("hex").slice(0, 16);

@@ -27,10 +27,7 @@ export function homeFolder(): string {
 /** Requires two letters before the colon, because a single letter is a Windows drive. */
 const ADDRESS = /^[a-z][a-z\d+.-]+:\/\//i;
 
-/**
- * Expands a leading `~`, which shells do not expand after `--output=`.
- * @throws NoHomeError; UsageError for an address such as s3://bucket/x, which would create folders if used as a path
- */
+/** Expands `~`, which shells do not expand after `--output=`. @throws NoHomeError; UsageError for an s3:// address */
 export function expandHome(file: string): string {
   refuseAddress(file, "Give");
   const [, rest] = /^~(?:$|[/\\](.*)$)/s.exec(file) ?? [];

@@ -17,7 +17,7 @@ export function isCtrlC({ reason }: AbortSignal): boolean {
   return reason instanceof InterruptedError && reason.signal === "SIGINT";
 }
 
-/** Returns the error of an aborted task. An abort reason that is not an `InterruptedError` counts as Ctrl-C. */
+/** An abort reason that is not an `InterruptedError` counts as Ctrl-C. */
 export function interruptedError({ reason }: AbortSignal, charged: Charged): InterruptedError {
   const signal = reason instanceof InterruptedError ? reason.signal : "SIGINT";
   return new InterruptedError(signal, { charged, cause: reason });

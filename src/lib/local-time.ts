@@ -25,11 +25,7 @@ function twoDigits(number: number): string {
   return String(number).padStart(2, "0");
 }
 
-/**
- * Parses `--since`: an age (`30m`, `12h`, `7d`, `2w`), a day (`2026-01-31`, `today`, `yesterday`), or a time
- * (`2026-01-31T12:05`), which is local unless it has a time zone.
- * @returns milliseconds since the epoch, or null if the text is invalid
- */
+/** Parses an age (`30m`, `2w`), a day or a time, local without a time zone, to milliseconds since the epoch. */
 export function parseSince(text: string, nowMs: number): number | null {
   const daysAgo = ["today", "yesterday"].indexOf(text.toLowerCase());
   if (daysAgo !== -1) {

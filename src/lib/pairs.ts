@@ -2,12 +2,7 @@ import { splitCommand } from "./command-line.ts";
 import { UsageError } from "./error-types.ts";
 import { isTexts, jsonOrNull } from "./json.ts";
 
-/**
- * Parses pairs such as `steps=20 "sampler_name=DPM++ 2M"`, or a JSON list of pairs. Preserves their order.
- * @param label name of the text in messages
- * @param example pair that messages show
- * @throws UsageError
- */
+/** Parses `steps=20 "sampler_name=DPM++ 2M"`, or a JSON list of pairs. @throws UsageError that shows the `example` */
 export function parsePairs(label: string, text: string, example: string): [name: string, value: string][] {
   return parseWords(label, text).map((word) => {
     const at = word.indexOf("=");

@@ -38,10 +38,7 @@ export function systemProcesses(proc = "/proc"): Processes {
   };
 }
 
-/**
- * Identifies a process of this machine.
- * @returns null if the process has ended, or the system has no start times that distinguish it from later processes
- */
+/** Returns null if the process has ended, or has no start time that distinguishes it from later processes. */
 export function identifyProcess(pid: number, proc = "/proc"): ProcessIdentity | null {
   const started = startTime(readStat(proc, pid));
   return started === "" ? null : { ...identify(proc), pid, started };
@@ -58,10 +55,7 @@ export function signalGroup(id: number, signal: "SIGTERM" | "SIGKILL"): void {
 
 const EXIT_CALLBACKS = new Set<() => void>();
 
-/**
- * Runs the callbacks of `beforeExit`. Call it before the process ends itself with a signal, because a signal runs no
- * exit handlers.
- */
+/** To be called before this process ends itself with a signal, because a signal runs no exit handlers. */
 export function callBeforeExit(): void {
   for (const callback of EXIT_CALLBACKS) callback();
 }

@@ -7,16 +7,10 @@ import { readText } from "./read-file.ts";
 /** Errors of `link` on file systems without hard links, such as FAT. On Windows, the error for FAT is EISDIR. */
 const NO_HARD_LINKS = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK", "EXDEV", "EISDIR"]);
 
-/**
- * Reserves a name for one process at a time.
- * @returns a function that releases the name; null if another process has reserved it
- */
+/** Reserves a name for one process at a time. Returns a function that releases it; null if the name is reserved. */
 export type ReserveName = (file: string) => Promise<(() => Promise<void>) | null>;
 
-/**
- * Renames a complete temporary file atomically. If the target exists, neither file changes.
- * @param reserve reserves the target on file systems without hard links
- */
+/** Renames a file atomically unless the target exists. `reserve` is for file systems without hard links. */
 export async function publish(
   temporary: string,
   target: string,
@@ -82,10 +76,7 @@ async function copyOnce(temporary: string, target: string): Promise<"copied" | "
   }
 }
 
-/**
- * Renames a file while its new name is reserved, because without hard links no operation is both atomic and
- * exclusive. The reservation excludes other imggen processes, but not other programs.
- */
+/** Reserves the name, because without hard links no rename is atomic and exclusive. Other programs are not excluded. */
 async function renameIfFree(
   temporary: string,
   target: string,

@@ -16,11 +16,7 @@ function decodeName(name: string): string {
   return new URLSearchParams(`${name}=`).keys().next().value ?? name;
 }
 
-/**
- * Refuses an address with a key in its query, because addresses are recorded and shown.
- * @param advice how to pass the key instead
- * @throws UsageError
- */
+/** Refuses an address with a key in its query, because addresses are recorded and shown. @throws UsageError */
 export function refuseQuerySecret(url: string, label: string, advice: Wording): void {
   const name = secretParameter(url);
   if (name === null) return;

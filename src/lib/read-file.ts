@@ -6,10 +6,7 @@ import { fieldsOf, jsonOrNull } from "./json.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 
-/**
- * Reads a regular file. Refuses pipes and devices, because they could block the thread, which cannot be interrupted.
- * @throws Error with the reason as a clause, or the system's error
- */
+/** Refuses pipes and devices, which could block. @throws Error with the reason as a clause, or the system's error */
 export function readRegular(path: string, maxBytes = MAX_BYTES): Buffer {
   return withRegularFile(path, (file) => {
     const { size } = file;

@@ -34,15 +34,11 @@ export function maskKey(key: string): string {
 /** Minimum number of characters by which a truncated key is recognised at the end of a text. */
 const MIN_CUT_LENGTH = 8;
 
-/**
- * Masks an API key in untrusted text: in any letter case, percent-encoded (even twice), with JSON escapes, or
- * truncated at the end of the text.
- */
+/** Masks a key in untrusted text: in any letter case, percent-encoded (even twice), JSON-escaped, or cut at the end. */
 export function keyMasker(key: string): (text: string) => string {
   if (key === "") return (text) => text;
   const mask = maskKey(key);
-  // Compiles the patterns at the first use, so that they do not delay the submit. The full pattern is slow, so it is
-  // used only if the prefix pattern matches.
+  // Compiled at first use, so that they do not delay the submit. The slow full pattern runs only after a prefix match.
   let prefixPattern: RegExp | null = null;
   let fullPattern: RegExp | null = null;
   return (text) => {
@@ -80,10 +76,7 @@ function characterPattern(character: string): string {
 const MIN_VALUE_LENGTH = 8;
 const MIN_PASSWORD_LENGTH = 4;
 
-/**
- * Masks the key and the user's header values in texts for display, in every form in which a server might repeat
- * them. A URL must not be masked before it is fetched.
- */
+/** Masks the key and header values in every form in which a server might repeat them. Never fetch a masked URL. */
 export function secretsMasker(
   key: string | null,
   headers: Readonly<Record<string, string>>,

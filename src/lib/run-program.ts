@@ -5,10 +5,7 @@ import { formatDuration } from "./duration.ts";
 import { errorText } from "./error-text.ts";
 import { beforeExit, signalGroup } from "./processes.ts";
 
-/**
- * Removes secret environment variables.
- * @param isHidden receives the name in capitals, because Windows ignores letter case
- */
+/** Removes secret variables. `isHidden` receives names in capitals, because Windows ignores letter case. */
 export function filterEnvironment(
   isHidden: (name: string) => boolean,
   env: Readonly<Record<string, string | undefined>>,

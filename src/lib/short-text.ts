@@ -18,7 +18,6 @@ export function collapseWhitespace(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/** Capitalises a clause and adds a full stop. */
 export function toSentence(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`.replace(/(?<![.?!])$/, ".");
 }

@@ -21,16 +21,14 @@ export interface Ticket {
 export interface HeldTicket {
   readonly name: string;
   /**
-   * Extends the ticket to `durationMs` from now.
-   * @returns false if the ticket is no longer valid and another process might have the resource
+   * Extends the ticket to `durationMs` from now. Returns false if another process might have the resource.
    * @throws the disk's error; the ticket stays valid until its previous expiry
    */
   renew(durationMs: number, count?: number): boolean;
   /** Whether the ticket has never expired and its file still exists. @throws the disk's error */
   isStillHeld(): boolean;
   /**
-   * @param keepMs time for which the resource stays blocked for all processes, because work of this process might
-   * still run on a server; at most a day, default 0
+   * Blocks the resource for `keepMs` more (at most a day, default 0), because work might still run on a server.
    * @throws the disk's error; the ticket then stays valid until its lease expires or this process ends
    */
   release(keepMs?: number): void;
@@ -56,10 +54,8 @@ const RETRY_MS = 2;
 
 /**
  * Locks for processes that share a folder. To take a ticket, a process creates a file with its lease, and then lists
- * the files of other processes. If `max` of these files are valid, the process removes its file and gets no ticket.
- *
- * Every process creates its file before it lists the files, so at most `max` processes get a ticket. If two processes
- * find each other's files, the process whose file sorts last gives up, and the other process retries.
+ * the files of other processes. It gives up if `max` of them are valid, so at most `max` processes get a ticket. If
+ * two processes find each other's files, the process whose file sorts last gives up, and the other process retries.
  */
 export class Tickets {
   readonly #folder: string;
@@ -72,11 +68,7 @@ export class Tickets {
     this.#clock = clock;
   }
 
-  /**
-   * @param resource letters, digits and hyphens, after a dot for a hidden file
-   * @returns the ticket, or the sorted tickets of other processes if there are too many
-   * @throws the disk's error; no ticket is taken
-   */
+  /** Returns a ticket, or the tickets of others if there are too many. @throws the disk's error; none is taken */
   async take(
     resource: string,
     durationMs: number,
@@ -127,10 +119,7 @@ export class Tickets {
     return tickets.sort(compareTickets);
   }
 
-  /**
-   * Removes files of killed processes. Never throws, because leftovers do no harm.
-   * @param prefix prefix of the resource names, for a folder that contains other files too
-   */
+  /** Removes files of killed processes. Never throws. `prefix` is for a folder that contains other files too. */
   sweep(prefix = "", leftoverMs = LEFTOVER_MS): void {
     try {
       for (const name of this.#names()) this.#removeLeftover(name, prefix, leftoverMs);

@@ -31,10 +31,7 @@ export function describeSeedProblem(value: unknown): string {
   return describeRangeProblem(value, range);
 }
 
-/**
- * @param limits.advised limits for messages, if stricter limits are checked later
- * @throws UsageError naming the flag
- */
+/** `limits.advised` is for messages, if stricter limits are checked later. @throws UsageError naming the flag */
 export function parseWholeNumberOption(
   label: string,
   text: string,
@@ -58,10 +55,7 @@ export function parseSeedOption(label: string, text: string): WholeNumber {
 
 const MAX_SEEDS = 1000;
 
-/**
- * Parses numbers and ascending ranges, such as `3,7` and `1-40`, without duplicates.
- * @throws UsageError naming the flag
- */
+/** Parses numbers and ascending ranges (`3,7`, `1-40`) without duplicates. @throws UsageError naming the flag */
 export function parseSeedsOption(label: string, text: string): WholeNumber[] {
   const seeds = new Set<WholeNumber>();
   for (const part of text.split(",").map((part) => part.trim())) {
@@ -81,7 +75,6 @@ export function hasSeveralSeeds(text: string): boolean {
   return /^\s*\d+(?:\s*[-,]\s*\d+)+\s*$/.test(text);
 }
 
-/** Examples: `1 row`, `2 rows`. */
 export function pluralize(count: number, singular: string, plural = `${singular}s`): string {
   return `${count} ${count === 1 ? singular : plural}`;
 }

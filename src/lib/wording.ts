@@ -100,7 +100,6 @@ export function phrase(texts: readonly string[], ...parts: readonly Part[]): Phr
   return { texts, parts };
 }
 
-/** Formats a text with the words of an interface. Omits each sentence that contains a null word. */
 export function formatWording(text: Wording, vocabulary: Vocabulary): string {
   if (typeof text === "string") return text;
   if ("texts" in text) return phraseText(text, vocabulary);

@@ -22,12 +22,7 @@ export function temporaryTarget(name: string): string | undefined {
   return TEMPORARY_NAME.exec(name)?.[1];
 }
 
-/**
- * Creates a file atomically and durably.
- * @param mode mode before the umask is applied
- * @returns false if the file exists
- * @throws the disk's error; no file remains
- */
+/** Creates a file atomically and durably. Returns false if it exists. @throws the disk's error; no file remains */
 export async function createAtomically(
   file: string,
   content: string | Uint8Array,
@@ -41,11 +36,7 @@ export async function createAtomically(
   );
 }
 
-/**
- * Creates a private file whose name identifies its content. If the file exists, renews its time, so that it is not
- * removed as old.
- * @throws the disk's error
- */
+/** Creates a private file, or renews its time, so that it is not removed as old. @throws the disk's error */
 export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {
   if (await createAtomically(file, content, 0o600)) return;
   await ignoreUnsupported(() => promises.utimes(file, new Date(), new Date()));

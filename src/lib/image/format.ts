@@ -7,13 +7,7 @@ export interface Size {
   height: number;
 }
 
-/**
- * Result of a check of the file's structure.
- * - `size`: size in pixels before rotation
- * - `orientation`: number from 1 to 8, as in Exif
- * - `minBytes`: minimum size of the complete file
- * - `at`: offset of the first invalid structure
- */
+/** `size` is in pixels before rotation, `orientation` from 1 to 8 as in Exif, `at` the offset of the invalid part. */
 export type Verdict =
   | { kind: "whole"; size: Size; orientation: number }
   | { kind: "cut short"; minBytes: number }

@@ -18,7 +18,6 @@ import { webp } from "./webp.ts";
 export type { ImageType } from "./format.ts";
 
 export interface FileInfo {
-  /** File type, detected from the content. */
   type: ImageType | "other" | "unrecognised";
   mediaType: string;
   extension: string;
@@ -33,10 +32,7 @@ export interface ImageInfo extends FileInfo {
   type: ImageType;
 }
 
-/**
- * Result of an inspection. `detail` is a phrase, such as "an HTML page" or "PNG cut short at byte 5 of at least 57".
- * `file` describes a file that is not an image of a supported type.
- */
+/** `detail` is a phrase, such as "an HTML page". `file` is present if the file is not a supported image. */
 type Inspection =
   | { ok: true; image: ImageInfo }
   | { ok: false; problem: "not an image" | "incomplete"; detail: string; file?: FileInfo };
@@ -44,10 +40,7 @@ type Inspection =
 const FORMATS: readonly ImageFormat[] = [png, jpeg, webp, gif, avif];
 const HEAD_BYTES = 4096;
 
-/**
- * Detects the image type from the content and checks that the image is complete, without decoding pixels.
- * @throws errors of the source's `read`
- */
+/** Detects the type by content and checks that the image is complete, without decoding. @throws errors of `read` */
 export function inspectImage(source: ByteSource): Inspection {
   const file = new ByteWindow(source);
   const head = file.bytes(0, Math.min(HEAD_BYTES, file.size)) ?? Buffer.alloc(0);

@@ -31,10 +31,7 @@ export const jpeg: ImageFormat = {
   examine,
 };
 
-/**
- * Requires a frame header, a scan and the end marker. Segments are skipped by their length, because an
- * embedded thumbnail has its own end marker.
- */
+/** Requires a frame, a scan and an end marker. Skips segments, because a thumbnail has its own end marker. */
 function examine(file: ByteWindow): Verdict {
   let size: Size | null = null;
   let orientation: number | null = null;

@@ -36,10 +36,7 @@ export function canCountRows(header: PngHeader): boolean {
   return expectedBytes !== null && expectedBytes <= MAX_BYTES;
 }
 
-/**
- * Whether the pixel data has all rows, which correct checksums do not guarantee. Returns true for invalid
- * compressed data, because the decoder reports such data.
- */
+/** Whether no row is missing, despite valid checksums. True for invalid compressed data, which the decoder reports. */
 export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolean {
   const expectedBytes = rowBytes(header);
   if (expectedBytes === null || expectedBytes > MAX_BYTES) return true;
