@@ -12,10 +12,7 @@ export function isKnownRatio(value: string, matrix: Matrix): boolean {
   return RATIOS.includes(value) || matrix.some(({ ratios }) => ratios?.includes(value));
 }
 
-/**
- * Corrects a text such as `16x9`, `1920:1080` or `AUTO` to a ratio of the service, or else to `<width>:<height>`.
- * Returns `undefined` for other texts.
- */
+/** Corrects `16x9`, `1920:1080` or `AUTO` to a ratio of the service, or else to `<width>:<height>`. */
 export function intendedRatio(value: string): string | undefined {
   const text = value.trim().toLowerCase();
   if (text === "auto") return text;

@@ -79,10 +79,7 @@ const RULES: readonly Rule[] = [
   price,
 ];
 
-/**
- * Turns user input into the request to send. Refuses what the service's document excludes.
- * @throws InvalidRequestError for the first broken rule
- */
+/** Turns user input into the request to send. @throws InvalidRequestError for the first broken rule */
 export function checkRequest(
   input: RequestInput,
   matrix: Matrix,

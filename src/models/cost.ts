@@ -17,7 +17,6 @@ export function documentedCost({ credits }: Model, quality: string | undefined):
   return canonical === undefined ? null : (byQuality[canonical] ?? null);
 }
 
-/** Returns the documented price, or the model's lowest price as an estimate if the quality is not set. */
 export function estimateCost(model: Model, quality: string | undefined): Cost {
   const credits = documentedCost(model, quality);
   if (credits !== null || quality !== undefined || model.credits === null)

@@ -13,10 +13,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
 /** Number of pixels of which width and height are multiples, because most generators require such sizes. */
 const BLOCK = 8;
 
-/**
- * Returns the size in pixels for a `ratio` and `quality` (section 2.5). The ratio is exact, so 21:9 at 1K is
- * 1008x432, not 1024x439. An invalid ratio counts as square, and an unknown quality as 1K.
- */
+/** Returns a size of exactly this ratio (section 2.5): 21:9 at 1K is 1008x432. Defaults: square and 1K. */
 export function pictureDimensions(
   ratio: string | undefined,
   quality: string | undefined,

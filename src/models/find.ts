@@ -7,14 +7,10 @@ export interface ModelFilter {
   ratio?: string | undefined;
   /** Quality in any letter case. */
   quality?: string | undefined;
-  /** Number of reference images. */
   references?: number | undefined;
 }
 
-/**
- * Finds a model by its exact id, otherwise by its id in any letter case, otherwise by the part of the id after the
- * slash (`alpha-2`) if only one model has this part.
- */
+/** Finds a model by its id, its id in any letter case, or the part after the slash (`alpha-2`) if it is unique. */
 export function resolveModel(name: string, matrix: Matrix): Model | undefined {
   const lowerName = name.toLowerCase();
   const shortMatches = matrix.filter((model) => shortName(model.id.toLowerCase()) === lowerName);
@@ -49,7 +45,6 @@ export function nearestText(name: string, matrix: Matrix): string {
     : `the nearest are ${nearestIds.join(", ")}`;
 }
 
-/** Returns a sentence about an unknown model name, or null if the model exists. */
 export function unknownModelText(name: string, matrix: Matrix): string | null {
   if (resolveModel(name, matrix)) return null;
   const nearest = nearestText(name, matrix);
@@ -110,10 +105,7 @@ function getSimilarity(name: string, id: string): Similarity {
 
 const ID_PARTS = /[^/-]+/g;
 
-/**
- * Returns the parts of an id that have as many words as the name. If the name has two words, the parts of
- * `vendor1/alpha-2` are `vendor1/alpha` and `alpha-2`.
- */
+/** Returns the parts of an id with as many words as the name, such as `vendor1/alpha` and `alpha-2` for two words. */
 function partsOfLength(name: string, id: string): string[] {
   const count = name.match(ID_PARTS)?.length ?? 1;
   const parts = [...id.matchAll(ID_PARTS)];

@@ -13,10 +13,7 @@ export interface References {
   readonly httpsOnly: boolean;
 }
 
-/**
- * A model of the service's document, in the form that `imggen models --json` prints. `null` means that a value is
- * undocumented. An empty value (`[]`, `max: 0`) means that the document excludes the feature.
- */
+/** A model as `imggen models --json` prints it. Null means undocumented; empty (`[]`, `max: 0`) means unsupported. */
 export interface Model {
   readonly id: string;
   readonly kinds: readonly Kind[] | null;
@@ -25,7 +22,6 @@ export interface Model {
   readonly defaultRatio: string;
   readonly qualities: readonly Quality[] | null;
   readonly defaultQuality: Quality | null;
-  /** Maximum number of images of a request. */
   readonly maxImages: number | null;
   /** Maximum length of a prompt in characters (section 8), or null if only the generator knows it. */
   readonly promptLimit: number | null;

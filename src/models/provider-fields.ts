@@ -6,10 +6,7 @@ import { parsePairs } from "../lib/pairs.ts";
 import { isProviderFields, type ProviderFields } from "../task/request-fields.ts";
 import { invalidFieldReason } from "./rules/fields.ts";
 
-/**
- * Parses pairs such as `steps=20`. A number, `true` or `false` becomes a JSON value, unless it is in quotes.
- * @throws UsageError
- */
+/** Parses pairs (`steps=20`). Numbers, `true` and `false` become JSON values unless quoted. @throws UsageError */
 export function providerFields(label: string, text: string): ProviderFields {
   const entries = fieldPairs(label, text).map(([name, value]) => [name, fieldValue(value)] as const);
   return Object.fromEntries(entries);

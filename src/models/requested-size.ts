@@ -5,10 +5,7 @@ import { dimensionsLike } from "./dimensions.ts";
 
 export type Size = { width: number; height: number } | null;
 
-/**
- * Returns the size of a job's image, or null if unknown. If the request has no ratio, the image gets the shape of the
- * first reference image, so that the result is not distorted.
- */
+/** Returns null if unknown. Without a ratio, the image gets the shape of the first reference image to avoid distortion. */
 export function requestedSize(
   { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
   file = referenceFile(references[0]),

@@ -4,8 +4,7 @@ import { quality } from "./rules/quality.ts";
 import { ratio } from "./rules/ratio.ts";
 import { allowedText, type Labels, leftOutWarning, type RuleInput } from "./rules/rule.ts";
 
-// A value in config.json can be for another model or provider. If the value is unsupported, it is therefore omitted
-// and not refused.
+// Values in config.json can be for another model or provider, so unsupported values are omitted and not refused.
 
 export type SavedFields = Pick<InputFields, "ratio" | "quality" | "seed" | "negative" | "fields">;
 
@@ -44,10 +43,7 @@ export function generatorFieldWarnings({ seed, negative, fields }: SavedFields):
   return values.map(([name, value]) => leftOutWarning(name, value, "The service does not support it."));
 }
 
-/**
- * Omits values from config.json that are unsupported.
- * @param findProblem returns a sentence about an unsupported part of the input, or null
- */
+/** `findProblem` returns a sentence about an unsupported part of the input, or null. */
 export function omitUnsupported(
   input: RequestInput,
   original: SavedFields,

@@ -17,7 +17,6 @@ export type MatrixEntry = Columns & Pick<Model, "id">;
 
 /** Invalid value in a model matrix. `message` is the path of the value and the problem, without a full stop. */
 export class MatrixProblem extends Error {
-  /** @param path path of the value: `models[2].ratios[0]` */
   constructor(path: string, problem: string) {
     super(`${path} ${problem}`);
   }

@@ -51,11 +51,7 @@ export interface MatrixBase {
 
 const SERVICE_BASE: MatrixBase = { builtIn: MODELS, newModelDefaults: {} };
 
-/**
- * Merges a matrix file with the built-in models. An entry with the id of a built-in model overrides columns of the
- * model. Other entries are appended as new models.
- * @throws MatrixProblem
- */
+/** An entry overrides columns of the built-in model with its id, or adds a new model. @throws MatrixProblem */
 export function mergeMatrix(
   document: unknown,
   { builtIn, newModelDefaults }: MatrixBase = SERVICE_BASE,

@@ -31,11 +31,7 @@ export interface FieldTerms {
   savedFields: GeneratorFields;
 }
 
-/**
- * Merges generator-only fields with the generator's defaults. If the generator does not support a seed or negative
- * prompt from config.json, the value is omitted with a warning.
- * @returns the refusal, or the fields sorted by name, so that equal requests have equal JSON
- */
+/** Merges fields with defaults, sorted, so that equal requests have equal JSON. Omits unsupported saved values. */
 export function generatorFields(
   input: GeneratorFields & Pick<InputFields, "maxImages">,
   { fieldNames, defaults, savedFields }: FieldTerms,

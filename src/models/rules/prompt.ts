@@ -19,10 +19,7 @@ export const promptText: Rule = ({ input, labels }) => {
   );
 };
 
-/**
- * Checks the number of "characters" (section 8). Counts code points, because other counts are higher and could refuse
- * a valid prompt.
- */
+/** Counts code points (section 8), because other counts are higher and could refuse a valid prompt. */
 export const promptLength: Rule = ({ input, model, matrix, labels }) => {
   const { prompt } = input;
   const { id, promptLimit } = model;

@@ -37,10 +37,7 @@ export function malformedRatio(value: string, label: string): Refusal | null {
   return refuse(`${label} ${quoteValue(value)} is neither width:height in whole numbers nor auto`, hint);
 }
 
-/**
- * Refuses a ratio that is malformed or undocumented. If the ratios of any of the models are undocumented, every
- * well-formed ratio is allowed.
- */
+/** If the ratios of any of the models are undocumented, every well-formed ratio is allowed. */
 export function unknownRatio(
   value: string,
   label: string,

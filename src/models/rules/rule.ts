@@ -76,7 +76,6 @@ export function refuse(message: string, hint: Wording, limit?: Limit): Refusal {
   return { kind: "refusal", message: capitalise(message), hint: capitaliseHint(hint), limit };
 }
 
-/** @throws UsageError if there is a refusal */
 export function throwRefusal(refusal: Refusal | null, hint: Wording | undefined = refusal?.hint): void {
   if (refusal) throw new UsageError(`${refusal.message}.`, { hint });
 }
