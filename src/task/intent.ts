@@ -11,10 +11,7 @@ export interface ServiceIdentity {
 /** Replaces the base URL in tasks of the embedded sandbox, because the sandbox has a new address after each start. */
 export const SANDBOX_SERVICE = "sandbox";
 
-/**
- * Fingerprint of the text "generator", for generators without an API key and for the daily spending of all
- * generators.
- */
+/** Fingerprint of "generator", for generators without an API key and for the daily spending of all generators. */
 export const GENERATOR_KEY_ID = "b0c63f2a34c7b97f";
 
 export interface Intent {

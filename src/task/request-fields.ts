@@ -27,10 +27,7 @@ export type ProviderFields = Readonly<Record<string, JsonValue>>;
 
 export type FieldForm = keyof FieldValues;
 
-/**
- * All fields of a request, in the order in which they are sent. Generator-only fields follow the fields of section
- * 2.2. Code that handles each field does not compile until it handles every field of this table.
- */
+/** Fields in the order in which they are sent, section 2.2 first. The compiler finds code that omits a field. */
 export const REQUEST_FIELDS = {
   prompt: "text",
   /** Canonical id of section 2.4, or any string under `--no-validate`. */
@@ -87,7 +84,6 @@ export function areWireFields(object: Readonly<Record<string, unknown>>): object
   return malformedField(object) === undefined;
 }
 
-/** Returns the name of the first field whose value has the wrong type. */
 export function malformedField(object: Readonly<Record<string, unknown>>): FieldName | undefined {
   return FIELD_NAMES.find((name) => {
     const value = object[name];

@@ -14,10 +14,7 @@ interface StateProperties {
   openState: OpenState | null;
 }
 
-/**
- * All states by precedence. If the requests of a task have different states, the task has the first of these states,
- * which reports, batch rows and JSON use.
- */
+/** All states by precedence. If a task's requests have different states, the task has the first of these states. */
 export const STATES = {
   /** The request is in flight, or the process ended during the submit. */
   started: { charged: "unknown", isOpen: true, openState: "running" },
@@ -480,7 +477,6 @@ export function openTaskState(task: Task): OpenState | null {
 
 export const OPEN_STATES: readonly OpenState[] = ["waiting", "running", "accepted", "made", "unknown"];
 
-/** Whether `resume` can continue a task in this state. */
 export function isResumable(state: TaskState): boolean {
   return STATES[state].isOpen && state !== "unknown";
 }
