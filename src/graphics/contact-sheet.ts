@@ -33,10 +33,7 @@ interface Layer {
   top: number;
 }
 
-/**
- * Draws a PNG with lines of text at the top, and a square grid of pictures with labels below the text.
- * @throws UndecodableError if sharp or the font is not installed, or an image cannot be decoded
- */
+/** Draws text above a grid of pictures. @throws UndecodableError without sharp or the font, or for an invalid image */
 export async function drawContactSheet(sheet: {
   top: readonly string[];
   cells: readonly SheetCell[];
@@ -73,11 +70,7 @@ export async function drawContactSheet(sheet: {
     .toBuffer();
 }
 
-/**
- * Whether an image is a contact sheet.
- * @param head first bytes of the file
- * @param subject subject that the sheet must have; default: any subject
- */
+/** `head` is the beginning of the file. Without a subject, any contact sheet matches. */
 export function isContactSheet(head: Buffer, subject?: string): boolean {
   return head.includes(subject === undefined ? SOFTWARE : softwareTag(subject));
 }

@@ -14,10 +14,7 @@ export interface Pixels {
   height: number;
 }
 
-/**
- * Loads the image library, which is optional because it does not exist for some systems.
- * @throws UndecodableError if the library is not installed
- */
+/** Sharp is optional, because it does not exist for some systems. @throws UndecodableError if it is not installed */
 export async function loadSharp(): Promise<Sharp> {
   try {
     return (await import("sharp")).default;
@@ -41,20 +38,14 @@ export async function getSharpVersion(): Promise<string> {
 
 export type ImageSource = string | Buffer;
 
-/**
- * Returns an image as PNG. A larger image is scaled down to fit into the width and height.
- * @throws UndecodableError
- */
+/** Scales a larger image down to fit into the width and height. @throws UndecodableError */
 export function scaleToPng(file: ImageSource, width: number, height: number): Promise<Buffer> {
   return withDecodedImage(file, async (image) =>
     image.resize({ width, height, fit: "inside", withoutEnlargement: true }).png().toBuffer(),
   );
 }
 
-/**
- * Scales an image to exactly this size. Pixels are red, green, blue and alpha; transparent pixels become black.
- * @throws UndecodableError
- */
+/** Scales an image to exactly this size, as RGBA. Transparent pixels become black. @throws UndecodableError */
 export function scaleToPixels(file: ImageSource, width: number, height: number): Promise<Pixels> {
   return withDecodedImage(file, async (image) => {
     const scaled = image.resize({ width, height, fit: "fill" }).flatten().ensureAlpha();
@@ -63,11 +54,7 @@ export function scaleToPixels(file: ImageSource, width: number, height: number):
   });
 }
 
-/**
- * Returns a WebP of at most `edge` pixels on each side. Uses fast settings, so that encoding takes no longer than
- * decoding.
- * @throws UndecodableError
- */
+/** Returns a WebP of at most `edge` pixels per side, with settings for fast encoding. @throws UndecodableError */
 export function createThumbnail(file: string, edge: number): Promise<Buffer> {
   return withDecodedImage(file, async (image) =>
     image
@@ -104,10 +91,7 @@ const METADATA = {
 /** UUID of a C2PA manifest store in any type of file. The manifest is signed, so a conversion would make it invalid. */
 const C2PA = Buffer.from("6332706100110010800000aa00389b71", "hex");
 
-/**
- * Converts an image that is not animated to another type. The result is upright, and has the image's metadata.
- * @throws UndecodableError
- */
+/** Converts an image that is not animated, upright and with its metadata. @throws UndecodableError */
 export async function convertImage(file: Buffer, type: keyof typeof WRITERS): Promise<Converted> {
   const [bytes, originalMetadata] = await withDecodedImage(file, async (image) => {
     const metadata = await image.metadata();

@@ -23,11 +23,7 @@ export interface DisplayImage {
   image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
-/**
- * Returns an image as escape sequences for a terminal, with a line feed at the end.
- * @param id id by which Kitty can remove the picture
- * @throws UndecodableError if a decoder is missing, or the image cannot be decoded; the file's error
- */
+/** Returns escape sequences and a line feed. Kitty removes pictures by `id`. @throws UndecodableError; the file's error */
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
   const { source, image } = input;
   const { protocol, cell } = screen;
@@ -77,11 +73,7 @@ function sixelPicture({ data, width, height }: Pixels): string {
 
 const GAP = 8;
 
-/**
- * Combines several images into one picture that fits the terminal. Chooses the number of columns that makes the images
- * largest, and the fewest rows if several numbers are equally good.
- * @throws UndecodableError
- */
+/** Combines images into one picture, with the columns that make the images largest. @throws UndecodableError */
 export async function renderGrid(inputs: readonly DisplayImage[], screen: Screen): Promise<DisplayImage> {
   const sharp = await loadSharp();
   const available = availableSize(screen);
@@ -154,10 +146,7 @@ function distance(a: readonly number[], b: readonly number[]): number {
 
 const CHUNK_CHARACTERS = 4096;
 
-/**
- * `width` and `height` are in characters.
- * @param id id by which the picture can be removed
- */
+/** `width` and `height` are in characters. The picture can be removed by its `id`. */
 function kittyPicture(png: Buffer, { width, height }: Size, id?: number): string {
   const idField = id === undefined ? "" : `i=${id},`;
   const control = `a=T,f=100,q=2,${idField}c=${width},r=${height}`;

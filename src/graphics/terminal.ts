@@ -27,18 +27,12 @@ export interface Screen {
   colors: "truecolor" | "256" | "none";
 }
 
-/**
- * Common size of a character, for terminals that do not report the size. If the terminal scales pictures, only the
- * ratio of width to height matters.
- */
+/** Common size of a character, for terminals that report no size. If a terminal scales pictures, only the ratio matters. */
 const DEFAULT_CELL = { width: 10, height: 20 };
 /** Size of a character in XTerm's default font. A larger size could make a sixel picture too high for the screen. */
 const SMALL_CELL = { width: 6, height: 12 };
 
-/**
- * Detects a terminal's graphics by its environment variables and by queries. Terminals ignore queries that they do not
- * support, so the last query is for primary attributes, which every terminal reports.
- */
+/** Terminals ignore unknown queries, so the last query is for primary attributes, which every terminal reports. */
 export async function detectScreen(terminal: Terminal): Promise<Screen> {
   const { columns, rows } = terminal;
   const answer = canQuery(terminal) ? await terminal.query(buildQuery(terminal.env)) : "";
@@ -57,10 +51,7 @@ export function isCompleteAnswer(answer: string): boolean {
   return /\u001b\[\?[\d;]*c/.test(answer);
 }
 
-/**
- * Returns false for SSH, because an answer that arrives late looks like typed text, and for very simple terminals,
- * because they print unknown sequences.
- */
+/** False for SSH, where a late answer looks like typing, and for simple terminals, which print unknown sequences. */
 function canQuery({ env }: Terminal): boolean {
   return !env.SSH_CONNECTION && !["", "dumb", "linux"].includes(env.TERM ?? "");
 }
@@ -102,10 +93,7 @@ function detectColors({ env, hasColors }: Terminal): Screen["colors"] {
 /** Number of rows for text below a picture. */
 export const FREE_ROWS = 4;
 
-/**
- * Returns the largest size of a picture in characters that fits the screen and does not enlarge the image.
- * @param cell size of a character in pixels of the image
- */
+/** Returns the largest picture size in characters that needs no enlargement. `cell` is in pixels of the image. */
 export function fitCells(image: Size, screen: Screen, cell: Size): Size {
   const available = availableSize(screen);
   const scale = Math.min(
