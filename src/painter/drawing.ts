@@ -12,10 +12,7 @@ function ellipse(x: number, y: number, across: number, down: number): Point[] {
   return angles.map((angle): Point => [x + across * Math.cos(angle), y + down * Math.sin(angle)]);
 }
 
-/**
- * Parses shapes in a notation like SVG paths with closed contours. `M`, `L` and `C` are as in SVG, with absolute
- * coordinates. `R x y width height` is a rectangle, and `O x y across down` is an ellipse with its centre and radii.
- */
+/** Parses closed SVG paths of absolute `M`, `L`, `C`, plus `R x y width height` and ellipses `O x y radius radius`. */
 export function parseShapes(notation: string): Point[][] {
   const contours: Point[][] = [];
   for (const [, command, text = ""] of notation.matchAll(/([A-Z])([^A-Z]*)/g)) {

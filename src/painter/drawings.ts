@@ -1,14 +1,8 @@
 /**
- * Drawings of subjects. The first row of a drawing has three parts: words for the subject, the default setting, and
- * colours for `main`, which is a colour that varies between pictures.
- *
- * Every further row has a colour (six hexadecimal digits or a name), signs, and shapes in the notation of
- * `parseShapes`. Later rows cover earlier rows. A drawing is 100 units high: y is 0 at the top and 100 at the foot, and
- * x is 50 in the middle. The signs are:
- * - `-` darker, `+` paler
- * - `!` not affected by light
- * - `/50` half transparent
- * - `=` mirrored on the other side
+ * Drawings of subjects. The first row has words for the subject, the default setting, and colours for `main`, which
+ * varies between pictures. Further rows have a colour (six hexadecimal digits or a name), signs, and shapes for
+ * `parseShapes`. Later rows cover earlier rows. y is 0 at the top and 100 at the foot, and x is 50 in the middle.
+ * Signs: `-` darker, `+` paler, `!` not affected by light, `/50` half transparent, `=` mirrored on the other side.
  */
 export const SUBJECTS = {
   fox: `fox vixen|forest|e0752f d8622a c9702f
@@ -85,10 +79,7 @@ main   M10 85 C36.7 88.3 64.7 87.7 94 83 C88.7 94.3 82.7 100 76 100 L20 100 C14.
 main++ M10 85 C36.7 88.3 64.7 87.7 94 83 L94 85.5 C64.7 90.2 37 90.8 10.4 87.5`,
 } as const;
 
-/**
- * Drawings of scenery, in the notation of `SUBJECTS`. The first row has words that exclude the drawing if they follow
- * "no" in the prompt, and the palette for `main`.
- */
+/** Drawings as in `SUBJECTS`. The first row has words that exclude it after "no", and the palette for `main`. */
 export const SCENERY = {
   sun: `sun moon|rock
 glow!/18 O50 50 130 130

@@ -3,12 +3,10 @@ import { parseColors } from "./brush.ts";
 // In all tables, a row begins with words in the singular, up to the first `|`. Each word is in only one row of a table.
 
 /**
- * Settings, with their parts from back to front. The numbers after the name of a part are:
- * - scenery: count, height, distance, and the range of positions below the crest
+ * Settings, with parts from back to front. The crest is the upper edge of the hill or water before a part. Numbers:
+ * - scenery: count, height, distance from 0 (near) to 1 (hidden by haze), and the range of positions below the crest
  * - hill (`rock`, `wood`, `land`): position of the foot below the horizon, rise, distance
- * - subject (`standing` on land, `floating` on water, `figure` for any subject): height, position below the crest
- *
- * The crest is the upper edge of the hill or water before the part. Distances are from 0 (near) to 1 (hidden by haze).
+ * - subject (`standing` on land, `floating` on water, `figure` for any): height, position below the crest
  */
 export const SETTINGS = {
   sea: `sea ocean coast beach island wave harbor harbour bay shore lagoon|rock .02 .1 .66, rock .03 .06 .45, water,
@@ -42,10 +40,7 @@ export function parseLand(row: string) {
   return { rock: [rock] as const, ground, water, foliage, blossom, concrete };
 }
 
-/**
- * Times of day. The parts of a row are: sky from top to bottom; sun, glow, haze and cloud; tint; altitude of the sun,
- * share of stars, brightness of lamps.
- */
+/** Times of day: sky from top to bottom; sun, glow, haze and cloud; tint; height of the sun, share of stars, lamps. */
 export const LIGHTS = {
   dusk: "dusk sunset evening twilight|1d2450 4b3a7c a94f86 ee7d63 ffc27d|fff0c4 ffab66 d88a86 ff9d85|.58 .44 .56|.16 .35 1",
   dawn: "dawn sunrise morning misty mist fog foggy|5f86bd 97b0d6 dcbfd0 f9cdb9 fff0cd|fffbe6 ffd9a0 e9cfc9 ffe3dc|.82 .74 .8|.2 0 .5",
