@@ -157,10 +157,7 @@ function relativeUrl(file: string, page: string): string {
   return relative.split(path.sep).map(encodeURIComponent).join("/");
 }
 
-/**
- * Returns the command that generates an image again with the same provider. For an image that is not in the
- * ledger, the command selects no provider except the sandbox, because a sidecar might be forged.
- */
+/** A sidecar might be forged, so without a ledger entry the command selects no provider except the sandbox. */
 function rerunCommand(
   origin: ImageOrigin,
   image: string,

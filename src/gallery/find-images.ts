@@ -27,11 +27,7 @@ async function hasThumbnailMarker(folder: string): Promise<boolean> {
   return (await promises.lstat(path.join(folder, MARKER)).catch(() => null))?.isFile() ?? false;
 }
 
-/**
- * Finds image files in a folder and its subfolders, sorted by name. Skips hidden files, links to folders,
- * node_modules and thumbnails.
- * @throws the system's error if the folder cannot be read
- */
+/** Sorts by name. Skips hidden files, links to folders, node_modules and thumbnails. @throws the system's error */
 export async function findImages(folder: string): Promise<FoundImage[]> {
   const images: FoundImage[] = [];
   const walk = async (subfolder: string): Promise<void> => {

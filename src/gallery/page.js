@@ -64,10 +64,7 @@ function update() {
   find(".none").hidden = shown.length > 0 || images.length === 0;
 }
 
-/**
- * The cost of a task is counted once, because its images were charged together. Images of unknown cost are
- * counted separately.
- */
+/** Counts the cost of a task once, because its images were charged together. Unknown costs are counted separately. */
 function totalsText(matchingImages) {
   const costs = new Map(matchingImages.map(({ task, credits }, at) => [task ?? at, credits]));
   const credits = [...costs.values()].reduce((sum, cost) => sum + (cost ?? 0), 0);

@@ -44,17 +44,10 @@ export interface ThumbnailResult {
   hasDecoder: boolean;
 }
 
-/**
- * Name of a thumbnail. It begins with a digest of the image's path, size and time, so that an unchanged image
- * is recognised without a read. The image's own digest and its dimensions follow.
- */
+/** Digest of path, size and time (recognises an unchanged image without a read), digest of the content, dimensions. */
 const THUMBNAIL_NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
 
-/**
- * Inspects images, creates missing thumbnails and removes unused thumbnails. Existing thumbnails are reused,
- * also after an interrupted run.
- * @throws the system's error if a thumbnail cannot be written; the signal's reason after an abort
- */
+/** Reuses existing thumbnails and removes unused ones. @throws the system's error; the signal's reason after an abort */
 export async function makeThumbnails(
   files: readonly FoundImage[],
   folder: string,
@@ -103,10 +96,7 @@ interface EarlierThumbnails {
   byContent: ReadonlyMap<string, string>;
 }
 
-/**
- * Creates and marks the folder.
- * @returns the names of its regular files; links are omitted, because a link can lead anywhere
- */
+/** Creates and marks the folder. Returns its regular files, without links, because a link can lead anywhere. */
 async function openFolder(folder: string): Promise<string[]> {
   await makeFolder(folder, 0o777);
   await createAtomically(path.join(folder, MARKER), "", 0o666);
@@ -164,8 +154,7 @@ function cacheKey({ name, bytes, modifiedMs }: FoundImage): string {
 async function prepareDecoder(): Promise<boolean> {
   try {
     const sharp = await loadSharp();
-    // The cache is off, because each image is read once. Each image uses one thread, because images are
-    // processed in parallel.
+    // Each image is read once, so a cache has no use. Images are processed in parallel, so each uses one thread.
     sharp.cache(false);
     sharp.concurrency(1);
     return true;
