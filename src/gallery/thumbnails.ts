@@ -47,7 +47,7 @@ export interface ThumbnailResult {
 /** Digest of path, size and time (recognises an unchanged image without a read), digest of the content, dimensions. */
 const THUMBNAIL_NAME = /^([0-9a-f]{16})-(([0-9a-f]{64})-(\d{1,9})x(\d{1,9})\.webp)$/;
 
-/** Reuses existing thumbnails and removes unused ones. @throws the system's error; the signal's reason after an abort */
+/** Reuses thumbnails and removes unused ones. @throws the system's error; the signal's reason after an abort */
 export async function makeThumbnails(
   files: readonly FoundImage[],
   folder: string,

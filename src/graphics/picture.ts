@@ -23,7 +23,7 @@ export interface DisplayImage {
   image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
-/** Returns escape sequences and a line feed. Kitty removes pictures by `id`. @throws UndecodableError; the file's error */
+/** Returns escape sequences and a line feed. Kitty can remove `id`. @throws UndecodableError; the file's error */
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
   const { source, image } = input;
   const { protocol, cell } = screen;

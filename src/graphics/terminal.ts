@@ -27,7 +27,7 @@ export interface Screen {
   colors: "truecolor" | "256" | "none";
 }
 
-/** Common size of a character, for terminals that report no size. If a terminal scales pictures, only the ratio matters. */
+/** Common size of a character, if a terminal reports none. If it scales pictures, only the ratio matters. */
 const DEFAULT_CELL = { width: 10, height: 20 };
 /** Size of a character in XTerm's default font. A larger size could make a sixel picture too high for the screen. */
 const SMALL_CELL = { width: 6, height: 12 };
@@ -93,7 +93,7 @@ function detectColors({ env, hasColors }: Terminal): Screen["colors"] {
 /** Number of rows for text below a picture. */
 export const FREE_ROWS = 4;
 
-/** Returns the largest picture size in characters that needs no enlargement. `cell` is in pixels of the image. */
+/** Returns the largest size in characters that fits the screen without enlargement. `cell` is in image pixels. */
 export function fitCells(image: Size, screen: Screen, cell: Size): Size {
   const available = availableSize(screen);
   const scale = Math.min(

@@ -5,7 +5,7 @@ import { dimensionsLike } from "./dimensions.ts";
 
 export type Size = { width: number; height: number } | null;
 
-/** Returns null if unknown. Without a ratio, the image gets the shape of the first reference image to avoid distortion. */
+/** Returns null if unknown. Without a ratio, the image gets the shape of the first reference image. */
 export function requestedSize(
   { request: { ratio = "auto" }, options: { width, height }, references }: SizedJob,
   file = referenceFile(references[0]),
