@@ -77,7 +77,6 @@ type SearchDeps = Pick<TaskDeps, "connection" | "ledger">;
 export type RepeatDecision =
   /** Submit the request. `warn`: an old, unfinished task to warn about; null for none. */
   | { kind: "none"; warn: Task | null }
-  /** Continue this task. */
   | { kind: "continue"; earlier: EarlierTask }
   /** Another process has claimed this task, or might have claimed it. */
   | { kind: "claimed"; earlier: EarlierTask }
@@ -85,9 +84,8 @@ export type RepeatDecision =
   | { kind: "uncertain"; earlier: EarlierTask };
 
 /**
- * Decides what a repeated command does about its earlier tasks. Continues the newest unfinished task, but lets the user
- * decide if an outcome is unknown or a process is out of sight. Otherwise submits the request again, for example if the
- * earlier task is saved or a living process has claimed it.
+ * Decides what a repeated command does: continues the newest unfinished task, lets the user decide if an outcome is
+ * unknown or a process is out of sight, or submits the request again.
  * @param isTried whether to ignore a task, because an attempt to claim it failed
  * @throws UnreadableRecordError
  */
@@ -140,10 +138,7 @@ const REUSE_KINDS: Readonly<Record<EarlierState, Exclude<RepeatDecision["kind"],
   none: null,
 };
 
-/**
- * Decides what --reuse does: uses the newest task that has images or will have them, otherwise the newest task that
- * might have them.
- */
+/** Decides what --reuse does: uses the newest task that has or will have images, or else one that might have them. */
 export async function findReusable(request: GenerationRequest, deps: SearchDeps): Promise<RepeatDecision> {
   const identity = requestIdentity(request, deps.connection);
   const earlier = await findNewest(identity, deps.ledger, () => true);
@@ -175,10 +170,7 @@ export function toEarlierTask(task: Task, ledger: Ledger): EarlierTask {
   return { task, state: getEarlierState(task, ledger) };
 }
 
-/**
- * Refuses to submit while a record cannot be read, because the record might be a charged task for the same request.
- * @throws UnreadableRecordError
- */
+/** A record that cannot be read might be a charged task for the same request. @throws UnreadableRecordError */
 function requireRead(entry: LedgerEntry): void {
   assertReadable(
     entry,
@@ -192,8 +184,7 @@ const LOOKUP_LEASE_MS = 60_000;
 const LOOKUP_RETRY_MS = 5;
 
 /**
- * Starts a task unless another task with the same request was submitted. Only one process at a time searches for such a
- * task and records its own start, because otherwise two processes could submit the same request.
+ * Starts a task unless another task has submitted the same request. Processes take turns, so that only one submits it.
  * @param start records the start, and checks afterwards whether this process still had its turn
  * @returns the result of `start`, or the error because of which `start` was not called
  */

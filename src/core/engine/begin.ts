@@ -30,8 +30,7 @@ export interface TaskSpec extends ResultSpec {
 /**
  * Submits one request and saves its images. The intent is written to disk before the submit, and the reply before any
  * other step, so that a crash loses neither money nor images.
- * @throws SaveFailedError if the output or state folder is unusable, before anything is sent. Later errors are in the
- *   report.
+ * @throws SaveFailedError if a folder is unusable, before anything is sent. Later errors are in the report.
  */
 export async function submitNew(spec: TaskSpec, deps: TaskDeps): Promise<TaskReport> {
   // Loads the modules in parallel with the disk writes, so that loading takes no extra time.
@@ -121,10 +120,7 @@ function unsentReport(
   return { ...facts, ledgerId: null, state: "not_sent", warnings: [...warnings], error };
 }
 
-/**
- * Loads the modules that save images. Called before a charge is possible, because program files can be missing during
- * an upgrade. Returns an error instead of throwing it.
- */
+/** Loads the modules for saving before a charge is possible, because program files can be missing during an upgrade. */
 async function loadSaving(): Promise<ImggenError | null> {
   try {
     await Promise.all([import("./save.ts"), prepareAddressCheck()]);

@@ -20,11 +20,7 @@ export interface CancelReport extends TaskReport {
   requests: number;
 }
 
-/**
- * Cancels a claimed task as far as possible: waiting requests are not sent, free requests are abandoned, and jobs are
- * cancelled at the provider. A request that might have been charged is never abandoned.
- * @param wait options of the wait for paid requests in flight; null for no wait
- */
+/** Cancels a claimed task as far as possible, but never abandons a request that might have been charged. */
 export async function cancelClaimed(
   claimedTask: ClaimedTask,
   wait: WaitSettings | null,
@@ -112,10 +108,7 @@ async function endInFlight(
   return problem;
 }
 
-/**
- * Runs `work` with a signal that aborts when the wait times out. The abort does not end the request, in contrast to the
- * request's time limit.
- */
+/** Runs `work` with a signal that aborts when the wait times out. The abort does not end the request itself. */
 async function workWithinWait(
   { timeoutMs }: WaitSettings,
   deps: TaskDeps,
@@ -148,10 +141,7 @@ async function endWaiting(claimedTask: ClaimedTask, { clock }: Pick<UseCaseDeps,
       await claimedTask.record({ type: "not_sent", at: isoTime(clock.now()), why: CANCELLED, request });
 }
 
-/**
- * Records that a free request is abandoned. The provider might still work on the request, but imggen does not wait for
- * the reply.
- */
+/** The provider might still work on an abandoned request, but imggen does not wait for the reply. */
 async function recordAbandoned(
   claimedTask: ClaimedTask,
   request: number,

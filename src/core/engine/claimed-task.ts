@@ -83,16 +83,14 @@ export class ClaimedTask {
   }
 
   /**
-   * Appends a line to the task's file and syncs the file. A reply that arrives after another process has ended the task
-   * reopens the task.
+   * Appends a line to the task's file and syncs the file. A reply reopens a task that another process has ended.
    * @returns whether the line is on disk
    */
   async record(line: Line): Promise<boolean> {
     this.#task = withLine(this.#task, line);
     this.#unwrittenLines.push(line);
     const isWritten = await this.#tryWriteLines(mayUseReserve(line));
-    // Done even if the claim is lost, because the process that took over the task might have ended it before this
-    // reply.
+    // Done without the claim too, because the process that took over might have ended the task before this reply.
     if (isResumable(this.#task.state))
       await this.#ledger.reopenIfAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;
@@ -100,8 +98,7 @@ export class ClaimedTask {
 
   /**
    * Records that a request is about to be submitted, after which the request counts as sent.
-   * @returns the name of the attempt, or the error that forbids the attempt because the disk refused the line, another
-   *   process has claimed the task, or the batch row has ended
+   * @returns the attempt's name, or an error if the disk refuses the line, the claim is lost or the batch row has ended
    */
   async start(request: number): Promise<string | ImggenError> {
     const attempt = `${this.#owned.part}.${this.#attempts}`;
@@ -196,9 +193,7 @@ export class ClaimedTask {
     }
   }
 
-  /**
-   * Moves the task to `done`. If the images are saved, deletes the replies that were stored outside the task's folder.
-   */
+  /** Moves the task to `done`. If its images are saved, deletes replies that were stored outside its folder. */
   async #end(): Promise<void> {
     const task = this.#task;
     if (!(await this.#ledger.end(this.#owned, task)) || task.state !== "saved") return;

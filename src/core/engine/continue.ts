@@ -56,9 +56,8 @@ export interface ContinueSpec {
 }
 
 /**
- * Finishes one task that the user named. Polls a failed or cancelled task again, because the provider might have
- * completed the task since. Saves the images of a saved task again if a destination is given or the saved files have
- * changed. Expected errors are in the report, not thrown.
+ * Finishes one task that the user named, and reports expected errors. Polls a failed or cancelled task again, because
+ * the provider might have completed it since. Saves images again if a destination is given or their files have changed.
  */
 export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const isPollable = task.state === "unknown" || task.state === "cancelled";
@@ -72,10 +71,7 @@ export async function continueNamed(task: Task, spec: ContinueSpec, deps: UseCas
   });
 }
 
-/**
- * Finishes one task of the ledger in any state. A task that only waits for its jobs is not claimed until a job has
- * ended, because polls need no claim.
- */
+/** Finishes one task. A task that only waits for jobs is not claimed before a job ends, because polls need no claim. */
 export function continueTask(
   task: Task,
   requestedSpec: ContinueSpec,
@@ -98,7 +94,6 @@ export function continueTask(
     }
     const claimedTask = await claimTask(task, deps.ledger, () => {});
     if (claimedTask === "held") return claimedElsewhereReport(task, deps);
-    // Another process has finished the task since the ledger was read.
     if (claimedTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
     return continueHeld(claimedTask, spec, deps, seen);
   });
@@ -108,10 +103,7 @@ function isUpToUser(task: Task, { destination }: ContinueSpec): boolean {
   return openTaskState(task) === "unknown" && (task.state === "unknown" || destination === null);
 }
 
-/**
- * Asks the provider for requests of a task whose replies were lost. The task is claimed only if the provider has
- * accepted a request, because every claim adds a file to the ledger.
- */
+/** Asks the provider for lost replies. Claims the task only if a request was accepted, because a claim adds a file. */
 async function recoverLostReplies(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const acceptedLines = spec.sends ? await findAcceptedRequests(task, deps) : [];
   if (acceptedLines.length === 0) return taskReport(task);
@@ -210,8 +202,7 @@ export async function continueHeld(
 ): Promise<TaskReport> {
   const { task } = claimedTask;
   if (!isResumable(task.state)) {
-    // The task needs no work. Either its process was killed before it moved the file to `done`, or the user must decide
-    // about an unknown outcome.
+    // No work is left: the task's process was killed before it moved the file to `done`, or the user must decide.
     await claimedTask.release();
     return taskReport(claimedTask.task);
   }
@@ -255,10 +246,7 @@ export async function catchIntoReport(
   }
 }
 
-/**
- * Reports on an id that is not in the ledger. The report includes expected errors, and counts a task of the sandbox as
- * free.
- */
+/** Reports on an id that is not in the ledger, including expected errors. A task of the sandbox counts as free. */
 export async function catchIntoIdReport(
   id: string,
   run: () => Promise<TaskReport>,
@@ -273,10 +261,7 @@ export async function catchIntoIdReport(
   return { ...report, free: "sandbox", charged: "no", credits: 0 };
 }
 
-/**
- * Polls the jobs of failed, cancelled and unknown requests again. Reopens the task if the provider reports that one of
- * these jobs has not failed.
- */
+/** Polls the jobs of ended requests again, and reopens the task if one of the jobs has not failed. */
 async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
   // The process that ended the task has the claim until it has moved the file to `done`.
@@ -325,10 +310,7 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
   return continueHeld(claimedTask, spec, deps, seen);
 }
 
-/**
- * Saves the images of a saved task again, without a change to the ledger. Copies the saved files if they are unchanged,
- * otherwise downloads the images.
- */
+/** Saves a task's images again, without a change to the ledger: copies unchanged files, or downloads the images. */
 export async function saveAgain(
   task: Task,
   { destination, wait, keepsNewer = false }: Pick<ContinueSpec, "wait" | "destination" | "keepsNewer">,
@@ -418,10 +400,7 @@ export async function copyResult(
 /** Types of errors that mean that the provider no longer has a task's images. */
 const GONE_ERRORS: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
-/**
- * Jobs of failed, cancelled and unknown requests. `isGone` is set so that the first poll that does not find a job ends
- * the wait.
- */
+/** Jobs of failed, cancelled and unknown requests. `isGone`: the first poll that does not find a job ends the wait. */
 function endedJobs(task: Task): AcceptedJob[] {
   return knownJobs(task).flatMap((job) => {
     const state = task.requests[job.request]?.state;
@@ -490,10 +469,7 @@ export async function waitForId(
   }
 }
 
-/**
- * Polls a task that is not in the ledger, and saves its images.
- * @throws UsageError for an id that cannot be polled, or an error of the account
- */
+/** Polls a task that is not in the ledger, and saves its images. @throws UsageError, or an error of the account */
 export async function saveUnknownId(
   taskId: string,
   destination: Destination,
@@ -576,10 +552,7 @@ function stillRunningIdError(taskId: string): ImggenError {
 
 const NO_SUCH_TASK = "image_generation.error.unknown_error";
 
-/**
- * Corrects the report on an id that is not in the ledger. If the service refused the id or was not called, nothing was
- * charged and there is nothing to resume.
- */
+/** If the service refused an id that is not in the ledger, or was not called, nothing was charged. */
 export function settleUnknownId(report: TaskReport): TaskReport {
   const { error, ledgerId, taskId } = report;
   if (ledgerId !== null || error === null) return report;

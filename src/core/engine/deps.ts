@@ -34,10 +34,7 @@ export interface Connection {
 export interface GeneratorFacts {
   /** Name in the form that --generator accepts. */
   name: string;
-  /**
-   * Loads facts that `termsFor` and the provider's `check` need; absent if the settings are sufficient.
-   * @throws ImggenError
-   */
+  /** Loads facts that `termsFor` and the provider's `check` need; absent if none are needed. @throws ImggenError */
   prepare?: ((signal: AbortSignal) => Promise<void>) | undefined;
   /** `name@version` of the package that makes the images; absent if the provider is not a package. */
   package?: string | undefined;
@@ -47,10 +44,7 @@ export interface GeneratorFacts {
 
 export type GeneratorConnection = Connection & { generator: GeneratorFacts };
 
-/**
- * Whether a provider replies to a submit with an id at once, and applies its own timeout. Other providers can reply
- * with the image after the whole generation time, and that reply is stored in a folder.
- */
+/** Whether a provider replies with an id at once and applies its own timeout. Others reply with the image later. */
 export function answersWithId({ images }: Provider): boolean {
   return images === undefined;
 }
@@ -59,7 +53,6 @@ export function providerName({ generator }: Pick<Connection, "generator">): stri
   return generator?.name ?? "its provider";
 }
 
-/** Dependencies of a use case: the ledger, and functions that return the dependencies of tasks by account. */
 export interface UseCaseDeps {
   ledger: Ledger;
   clock: Clock;
@@ -89,7 +82,6 @@ export interface TaskDeps {
   schedules: PollingSchedules;
   published: RunFileNames;
   clock: Clock;
-  /** Aborts with an InterruptedError as its reason. */
   signal: AbortSignal;
   onProgress: OnTaskProgress;
   /** Called with unchecked preview frames; absent if no preview frames are needed. */
@@ -106,10 +98,7 @@ export interface TaskDeps {
   downloadIdleMs?: number | undefined;
   /** Decides when requests can be submitted and polled. All tasks of a run at one account share one gate. */
   gate: Gate;
-  /**
-   * Maximum number of attempts at one request that fail before they are sent; default 4. Infinity in a batch or a
-   * server, in which the gate alone decides when to stop.
-   */
+  /** Maximum number of attempts that fail before they are sent; default 4. Infinity if the gate alone decides. */
   maxUnsent?: number | undefined;
   /** Limits that are checked before each submit of a paid request. */
   caps: readonly Cap[];
@@ -117,10 +106,7 @@ export interface TaskDeps {
   acceptsOtherKey?: boolean | undefined;
   /** Free jobs that a second signal cancels. */
   stoppable?: StoppableJobs | undefined;
-  /**
-   * Options of a server, whose unfinished tasks continue after the run. Absent for a command, whose task ends with the
-   * run.
-   */
+  /** Absent for a command, whose task ends with the run. */
   keeping?: Keeping | undefined;
 }
 

@@ -14,11 +14,9 @@ interface DismissReason {
 }
 
 /**
- * Dismisses a task at the user's request, so that imggen no longer tracks it. The outcome of the task must be unknown,
- * or its provider must have lost it or be missing.
- * @param isStuck whether the task's provider is missing
- * @throws UsageError if the outcome of the task is known; ClaimedError if another process is working on the task;
- *   StateFolderError
+ * Dismisses a task, so that imggen no longer tracks it. The task's outcome must be unknown, or its provider must have
+ * lost the task or be missing (`isStuck`).
+ * @throws UsageError if the outcome is known, ClaimedError if another process works on the task, StateFolderError
  */
 export async function dismissTask(
   task: Task,

@@ -17,28 +17,23 @@ import { submitRequests } from "./send.ts";
 import { taskError } from "./task-error.ts";
 
 export interface Goal {
-  /** Whether to submit waiting requests and recover lost replies. False for `status`. */
   sends: boolean;
   /** null to return as soon as the provider has accepted the task. */
   wait: WaitSettings | null;
-  /** Overrides the recorded destination if not null. */
   destination: Destination | null;
-  /**
-   * Whether --overwrite keeps a file that is newer than the task, because the file can be the output of another row.
-   */
+  /** Whether --overwrite keeps a file newer than the task, because the file can be the output of another row. */
   keepsNewer?: boolean;
   isContinued: boolean;
   /** Results of finished waits for the task's jobs, by request index. */
   seen?: ReadonlyMap<number, WaitResult>;
-  /** Attempt that the intent already records as sent, and the pass that the gate issued for the attempt. */
+  /** Attempt that the intent already records as sent, with its pass from the gate. */
   first?: { attempt: string; pass: Pass };
   onSent?: () => void;
 }
 
 /**
- * Continues a claimed task as far as possible: recovers lost replies, submits waiting requests, waits for jobs, and
- * saves each image as soon as it exists. Polls and downloads continue after a failed submit. Releases the claim at the
- * end. Expected errors are in the report, not thrown.
+ * Continues a claimed task as far as possible, and releases the claim. Polls and downloads continue after a failed
+ * submit. Expected errors are in the report, not thrown.
  */
 export function driveTask(
   claimedTask: ClaimedTask,

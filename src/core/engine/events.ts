@@ -6,10 +6,7 @@ import type { Waiting } from "../limits/turns.ts";
 export type TaskProgressEvent =
   /** A reference image is uploaded. `file`: name as typed by the user. */
   | { type: "uploading"; file: string; bytes: number }
-  /**
-   * Another process is working on the task to be reused. `id`: the service's id, or the ledger's id if the service's id
-   * is unknown.
-   */
+  /** Another process is working on the task to reuse. `id`: the service's id, or the ledger's id if unknown. */
   | { type: "claimed_elsewhere"; id: string }
   /** The task of an earlier run is continued instead of a new submit. `charged`: charge of the task so far. */
   | { type: "continuing"; taskId: string; charged: Charged }

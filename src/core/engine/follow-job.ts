@@ -61,10 +61,7 @@ export function knownJobs({ requests }: Pick<Task, "requests">): AcceptedJob[] {
   });
 }
 
-/**
- * Returns the jobs to poll when a task is continued: running jobs, and completed jobs whose image URLs might have
- * expired.
- */
+/** Returns the jobs to poll for a continued task: running jobs, and completed jobs whose URLs might have expired. */
 export function openJobs(task: Pick<Task, "requests" | "state">): AcceptedJob[] {
   if (task.state === "saved") return [];
   return knownJobs(task).filter(({ request }) => {
@@ -138,8 +135,7 @@ async function withProgress<Result>(
 }
 
 /**
- * Waits for a job of a claimed task and records the result. If the user cancels the task, cancels the job at the
- * provider.
+ * Waits for a job of a claimed task and records the result. Cancels the job if the user cancels the task.
  * @param seen result of an earlier wait, used instead of a new wait
  * @returns the error that ended the wait before the job ended, or null
  */
@@ -175,10 +171,7 @@ export async function followJob(
   }
 }
 
-/**
- * Adds a free job to the list of jobs that a second signal cancels. A signal never cancels a paid job.
- * @returns a function that removes the job from the list
- */
+/** Adds a free job, never a paid one, to the jobs that a second signal cancels. @returns a function that removes it */
 function makeStoppable(
   claimedTask: ClaimedTask,
   job: AcceptedJob,
@@ -229,10 +222,7 @@ async function recordWait(
   }
 }
 
-/**
- * Records that a provider no longer has a request's job or images. Only the first call writes a record, so that the
- * file does not grow with every `resume`.
- */
+/** Records once that a job or its images no longer exist, because the file would grow if every `resume` recorded it. */
 export async function recordGone(
   claimedTask: ClaimedTask,
   request: number,
@@ -251,9 +241,7 @@ export function isLostJob(
   return !intent.isPaid && waitResult.outcome === "gone";
 }
 
-/**
- * Records that a free provider has lost a job. Its request waits for another submit, or fails after too many attempts.
- */
+/** Records that a free provider has lost a job. The request is submitted again, or fails after too many attempts. */
 async function recordLost(
   claimedTask: ClaimedTask,
   { request, attempt }: AcceptedJob,
@@ -270,10 +258,7 @@ async function recordLost(
   return null;
 }
 
-/**
- * Stores the reply with the images of a completed job. Called before the job is recorded as completed, so that a crash
- * cannot lose the images.
- */
+/** Stores the reply of a completed job before the completion is recorded, so that a crash cannot lose the images. */
 async function storeReply(
   { task: { id }, charged }: ClaimedTask,
   { request, attempt }: AcceptedJob,
@@ -302,17 +287,14 @@ export function pollError({ connectionError, why }: FailedPoll, charged: Charged
   return new NetworkError(message, { hint, charged, cause: connectionError });
 }
 
-/** Timeout of a provider's reply to a cancel, in milliseconds. */
 const CANCEL_REPLY_TIMEOUT_MS = 10_000;
 /** Maximum wait for a cancelled job to end, in milliseconds. */
 const CANCEL_TIMEOUT_MS = 10_000;
 const CANCEL_POLL_INTERVAL_MS = 500;
 
 /**
- * Cancels an accepted request at its provider, and records the result. A paid request counts as not charged only if the
- * provider reports no charge.
- * @returns null if the job has ended, a clause with the reason why the job continues, or the error for a refused or
- *   missing API key
+ * Cancels an accepted request. A paid request counts as not charged only if the provider reports no charge.
+ * @returns null if the job has ended, a clause why it continues, or the error for a refused or missing API key
  */
 export async function cancelJob(
   claimedTask: ClaimedTask,

@@ -38,10 +38,7 @@ export function createIdJob(taskId: string, folder: string): Job {
   return { request, taskId, index: 0, isPaid: true, options: NO_OPTIONS, references: [], folder };
 }
 
-/**
- * Paths for the reply to an attempt if the ledger's disk is full: the recorded path, a path in the output folder, and a
- * path in the folder for temporary files.
- */
+/** Paths for a reply if the ledger's disk is full: as recorded, in the output folder, in the temporary folder. */
 export function fallbackFiles(
   { id, intent, requests }: Pick<Task, "id" | "intent" | "requests">,
   index: number,
@@ -59,10 +56,7 @@ export function fallbackFiles(
     : files;
 }
 
-/**
- * Returns the options for one request of a task. Each request gets a different seed, because equal seeds would give
- * equal images.
- */
+/** Each request of a task gets a different seed, because equal seeds would give equal images. */
 function withRequestSeed(index: number, { options, repeatedSeed }: Intent): JobOptions {
   const { seedField, fields } = options;
   const field = repeatedSeed?.field ?? seedField;

@@ -19,29 +19,19 @@ export interface ImageOrigin {
   /** Reason why the task was free; null if it might have cost something. */
   free: FreeProvider | null;
   submittedAt: string | null;
-  /**
-   * Seed that reproduces the image. For a whole task: the seed of the first image, if each further image has the next
-   * seed.
-   */
+  /** Seed that reproduces the image. For a task: seed of the first image, if each further image has the next seed. */
   seed?: WholeNumber | undefined;
   record: Task | null;
 }
 
-/**
- * Finds the origin of an image in the ledger or in the image's sidecar.
- * @param sha256 digest of the image, in hex
- * @returns null if neither the ledger nor the sidecar has the digest
- */
+/** Finds the origin of an image in the ledger or its sidecar, or null. @param sha256 digest of the image, in hex */
 export async function findOrigin(image: string, sha256: string, ledger: Ledger): Promise<ImageOrigin | null> {
   const record = await ledger.findByFile(sha256);
   if (record) return originOfTask(record, sha256);
   return originInSidecar(image, sha256);
 }
 
-/**
- * Reads the origin of an image from its sidecar.
- * @returns null if there is no sidecar, or the sidecar belongs to another image
- */
+/** Returns null if there is no sidecar, or if the sidecar belongs to another image. */
 export async function originInSidecar(image: string, sha256: string): Promise<ImageOrigin | null> {
   const sidecar = await readSidecar(image);
   if (sidecar?.sha256 !== sha256) return null;
@@ -51,8 +41,8 @@ export async function originInSidecar(image: string, sha256: string): Promise<Im
 }
 
 /**
- * Whether an argument is the id of a task. An id takes precedence over a file of the same name, which the user can give
- * as `./<name>`. An argument with a dot or a separator is never an id, so the ledger is not searched for it.
+ * Whether an argument is the id of a task, which takes precedence over a file of that name. An argument with a dot or a
+ * separator, as in `./<name>`, is never an id.
  */
 export async function namesTask(name: string, ledger: Ledger): Promise<boolean> {
   return /^[^./\\]+$/.test(name) && (await ledger.find(name)) !== null;
@@ -82,10 +72,8 @@ function firstSeed({ files, requests }: Task): WholeNumber | undefined {
 }
 
 /**
- * Finds the origin of the image in a file.
- * @param name id of a task or name of a file, as typed by the user
+ * Finds the origin of the image in a file. Returns null if there is no such file, or if `name` is the id of a task.
  * @param file `name` as an absolute path
- * @returns null if there is no such file, or `name` is the id of a task
  * @throws UsageError if neither the ledger nor a sidecar has the image
  */
 export async function originOfFile(name: string, file: string, ledger: Ledger): Promise<ImageOrigin | null> {
@@ -113,10 +101,7 @@ function unknownFile(file: string): UsageError {
   );
 }
 
-/**
- * Returns a reference URL from a sidecar, which omits the query of the URL. The request cannot be repeated, because the
- * query is missing.
- */
+/** Returns a reference URL that the sidecar has without its query, so that the request cannot be repeated. */
 export function shortenedImage({ record, request }: ImageOrigin): string | undefined {
   return record === null ? [request.image ?? []].flat().find((url) => url.endsWith("?…")) : undefined;
 }

@@ -26,7 +26,6 @@ export function isAtEnd(task: Task): boolean {
   return currentState === null || currentState === "unknown" || isAllGone(task);
 }
 
-/** A task of a runner, and the state of its run. */
 export class QueuedTask implements RunnerTask {
   /** The id that users see. */
   readonly name: string;

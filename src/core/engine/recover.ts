@@ -12,11 +12,7 @@ import { recordReply } from "./reply-lines.ts";
 import { outcomePendingError, timeLimitError } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
 
-/**
- * Recovers the replies to requests that an ended process had submitted. A complete reply can be on disk or at the
- * provider.
- * @returns an error if the outcome of a request cannot be determined now; null if all outcomes are recorded
- */
+/** Recovers the replies to an ended process's requests. @returns an error if an outcome cannot be determined now */
 export async function recoverRequests(claimedTask: ClaimedTask, deps: TaskDeps): Promise<ImggenError | null> {
   for (const [index, { state }] of claimedTask.task.requests.entries()) {
     const stop = state === "started" ? await recoverRequest(claimedTask, index, deps) : null;

@@ -152,7 +152,6 @@ function isOnlyLost(task: Task): boolean {
   );
 }
 
-/** Time from the submit of a task until a poll found it completed, in milliseconds. */
 export function elapsedMs(submittedAt: string | null, completedAt: string | null): number | null {
   return submittedAt === null || completedAt === null
     ? null

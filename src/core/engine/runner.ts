@@ -32,10 +32,7 @@ export interface RunnerOptions {
 const MAX_RUNNING = 500;
 /** Number of ended tasks that stay in memory, so that clients can read their state. */
 const MAX_ENDED_TASKS = 2_000;
-/**
- * Maximum time for a task to join its provider's queue, in milliseconds. The next task starts only afterwards, so that
- * the oldest task is submitted first.
- */
+/** Maximum time to join the queue before the next task starts, so that the oldest task is submitted first. */
 const MAX_QUEUING_MS = 1_000;
 const IDLE_MS = 60_000;
 
@@ -102,10 +99,7 @@ export class Runner {
     this.#wake.abort();
   }
 
-  /**
-   * Ends the unsent requests of a task, even if the maximum number of tasks is running.
-   * @param why reason as a clause
-   */
+  /** Ends a task's unsent requests, even if the maximum number of tasks is running. @param why reason as a clause */
   drop(taskId: string, why: string): void {
     const entry = this.#tasks.get(taskId);
     const isWaiting = entry?.task.requests.some(({ state }) => state === "waiting");
@@ -174,10 +168,7 @@ export class Runner {
     await clock.sleep(ms, this.#wake.signal).catch(() => {});
   }
 
-  /**
-   * Starts a run. Resolves once the task has joined its provider's queue or needs no turn, after `MAX_QUEUING_MS` at
-   * the latest.
-   */
+  /** Starts a run. Resolves when the task has joined its provider's queue, at the latest after `MAX_QUEUING_MS`. */
   async #begin(entry: QueuedTask): Promise<void> {
     const { clock } = this.#options;
     const queued = new Promise<void>((resolve) => {

@@ -70,10 +70,7 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
   }
 }
 
-/**
- * Saves the completed images of a task, and records which of them cannot be used.
- * @param isLast whether all requests have ended; if not, only the first image of each request is saved
- */
+/** Saves completed images, and records unusable ones. Unless `isLast`, saves only the first image of each request. */
 export async function saveCompleted(
   claimedTask: ClaimedTask,
   goal: SaveGoal,
@@ -128,10 +125,8 @@ async function recordFiles(
 }
 
 /**
- * Returns the sources of a task's images: the first image of each request in order, followed by the additional images
- * of all replies.
- * @param includesExtra whether to include the additional images, whose indexes are known only after all requests have
- *   ended
+ * Returns the sources of the first image of each request, then of the additional images of all replies.
+ * @param includesExtra whether to include the additional images, known only after all requests have ended
  */
 function imageSources(task: Task, includesExtra: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
@@ -213,10 +208,7 @@ async function keepUnsavedReplies(
   return null;
 }
 
-/**
- * Records that the result of a request cannot be saved as an image. The result itself is not deleted if the request was
- * paid or had a job.
- */
+/** Records that a result cannot be saved as an image. Does not delete the result of a paid request or of a job. */
 async function recordUnusable(
   claimedTask: ClaimedTask,
   request: number,

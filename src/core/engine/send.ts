@@ -26,19 +26,15 @@ import { answersWithId, providerName, type TaskDeps } from "./deps.ts";
 import { createJob } from "./jobs.ts";
 import { recordReply } from "./reply-lines.ts";
 
-/** Options for submitting the requests of a task. All times are in milliseconds. */
 export interface SubmitSpec {
-  /** Timeout of a request to a free provider, from the start of each attempt; null for none. */
+  /** Timeout of each attempt at a free provider; null for none. */
   timeoutMs: number | null;
   /** Maximum total wait for rate limits (Retry-After). */
   maxWaitMs: number;
-  /**
-   * Maximum number of attempts that fail before they are sent. Infinity in a batch or a server, in which the gate alone
-   * decides when to stop.
-   */
+  /** Maximum number of attempts that fail before they are sent. Infinity if the gate alone decides when to stop. */
   maxUnsent: number;
   isContinued: boolean;
-  /** Attempt that the intent already records as sent, and the pass that the gate issued for the attempt. */
+  /** Attempt that the intent already records as sent, with its pass from the gate. */
   first?: { attempt: string; pass: Pass } | undefined;
   onSent?: (() => void) | undefined;
   /** Called if the provider ignored a part of the request. */
@@ -76,10 +72,7 @@ export async function submitRequests(
   return null;
 }
 
-/**
- * Submits one request. Makes another attempt only if the last attempt was not sent, was rate limited or was free, so
- * that the request is charged once.
- */
+/** Submits one request, charged once: retries only an attempt that was not sent, was rate limited or was free. */
 class RequestSubmitter {
   readonly #claimedTask: ClaimedTask;
   readonly #index: number;
@@ -132,10 +125,7 @@ class RequestSubmitter {
     }
   }
 
-  /**
-   * Waits for the request's turn and makes one attempt.
-   * @returns the attempt, the error that prevented the attempt, or "again" to retry
-   */
+  /** Waits for the request's turn and makes one attempt. @returns "again" to retry, or the error that prevented it */
   async #attempt(
     pass: Pass,
     startedAttempt: string | undefined,
@@ -210,9 +200,7 @@ class RequestSubmitter {
       : this.#recordStart(() => true);
   }
 
-  /**
-   * @param hasTurn whether this process still has the turn, so that no other process can have started the same request
-   */
+  /** @param hasTurn whether no other process can have started the same request */
   async #recordStart(hasTurn: () => boolean): Promise<string | ImggenError> {
     const { caps } = this.#deps;
     const { task } = this.#claimedTask;
@@ -253,8 +241,7 @@ class RequestSubmitter {
         ? { ...reply, error: addTopUpHint(reply.error, connection.topUpHint) }
         : reply;
     } catch (cause) {
-      // The error is a bug. If the request was sent before the bug, the outcome is unknown, because the request might
-      // have been charged.
+      // The error is a bug. If the request was sent, it might have been charged, so its outcome is unknown.
       const why = cause instanceof Error ? cause.message : String(cause);
       return limits.isSent
         ? { outcome: "unknown", why, excerpt: null, cause }
@@ -262,10 +249,7 @@ class RequestSubmitter {
     }
   }
 
-  /**
-   * @returns the error that stops the work on the task, null to continue with the next request, or "again" to submit
-   *   this request again
-   */
+  /** @returns null to continue with the next request, "again" to retry this one, or the error that stops the task */
   async #handleReply(submission: SubmittedAttempt): Promise<ImggenError | null | "again"> {
     const { reply, abandonReason } = submission;
     if (abandonReason === "cancelled") return this.#endCancelled(submission);
@@ -360,9 +344,7 @@ class RequestSubmitter {
     await this.#giveBackToCaps();
   }
 
-  /**
-   * Returns the reserved credits to the caps. Called after the ledger has recorded that the request was not charged.
-   */
+  /** Called after the ledger has recorded that the request was not charged. */
   async #giveBackToCaps(): Promise<void> {
     await giveBackToCaps(this.#deps.caps, this.#claimedTask.task, this.#index);
   }
@@ -397,10 +379,7 @@ class RequestSubmitter {
     return error;
   }
 
-  /**
-   * Whether the task continues after this run, because it is from an earlier run, belongs to a server, or has other
-   * requests that were sent.
-   */
+  /** Whether the task continues after this run, because it began before, is a server's, or has other sent requests. */
   get #outlivesRun(): boolean {
     const { requests } = this.#claimedTask.task;
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
@@ -418,9 +397,7 @@ class RequestSubmitter {
         await this.#claimedTask.record({ type: "not_sent", at: this.#isoNow, why, request });
   }
 
-  /**
-   * Ends a task that the user has cancelled. Waiting requests are not sent, and a free request in flight is abandoned.
-   */
+  /** Ends a cancelled task: waiting requests are not sent, and a free request in flight is abandoned. */
   async #endCancelled(submission: SubmittedAttempt | null): Promise<ImggenError | null> {
     if (this.#claimedTask.isLost) return this.#claimedTask.takenOverError();
     if (
@@ -454,9 +431,7 @@ function concernsAllRequests(error: ImggenError): boolean {
   return isAccountError(error) || error.type === "service_error";
 }
 
-/**
- * Time for which the turn of an abandoned request stays taken, because the provider might still work on the request.
- */
+/** An abandoned request keeps its turn for this time, because the provider might still work on the request. */
 function turnKeepMs(abandonReason: AbandonReason | null, limitMs: number): number {
   if (abandonReason === null) return 0;
   return abandonReason === "time limit" ? limitMs : Math.min(limitMs, POLICY.submit.maxTurnKeepMs);
@@ -509,10 +484,7 @@ class AttemptLimits {
     this.#attemptEnd.abort();
   }
 
-  /**
-   * Waits up to the grace period for the reply to a sent request, because the reply can contain a job id or a paid
-   * image.
-   */
+  /** Waits up to the grace period for the reply to a sent request, which can contain a job id or a paid image. */
   #onAbort(): void {
     const { reason } = this.#deps.signal;
     const { graceMs } = this;

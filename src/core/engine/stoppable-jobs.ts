@@ -12,10 +12,7 @@ export interface StopResult extends Pick<StoppableJob, "taskId" | "name"> {
   isStopped: boolean | null;
 }
 
-/**
- * Free jobs that this process waits for and that their providers can cancel. A second signal cancels the jobs before
- * the process exits. The ledger does not record these cancels, so that `resume` polls each job.
- */
+/** Free jobs that a second signal cancels before the exit. These cancels are not recorded: `resume` polls each job. */
 export class StoppableJobs {
   readonly #open = new Set<StoppableJob>();
   readonly #onAdded: () => void;

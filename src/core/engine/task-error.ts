@@ -114,10 +114,7 @@ export function taskError(task: Task): ImggenError | null {
   }
 }
 
-/**
- * Error for a task that its provider accepted, never reported as ended, and no longer has. A free task waits to be
- * submitted again.
- */
+/** Error for an accepted task that its provider no longer has. A free task waits to be submitted again. */
 export function noLongerKnownError(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
     return new PendingError(`Task ${displayId(task)} waits: ${toSentence(why)}`, {
@@ -143,10 +140,7 @@ export function mentionedTaskId(task: Task): string | null {
 
 export const ENDED_BEFORE_SUBMIT = "imggen ended before it could submit it";
 
-/**
- * Returns advice with the command that submits a task's request again. For a task of the sandbox, the command uses the
- * sandbox.
- */
+/** Returns advice with the command that submits a request again, in the sandbox for a task of the sandbox. */
 export function resubmitAdvice(ledgerId: string | null, free: FreeProvider | undefined): Wording[] {
   const charge = free ? "" : ", at a new charge";
   if (ledgerId === null) return [];
