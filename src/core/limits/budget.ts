@@ -13,7 +13,6 @@ import type { Cap, PricedRequest } from "./caps.ts";
 /** Rules by which limits treat requests without a documented cost. */
 export interface CostRules {
   matrix: Matrix;
-  /** Whether requests without a documented cost are allowed. */
   allowUndocumented: boolean;
 }
 
@@ -47,11 +46,7 @@ export function checkBudget(
   );
 }
 
-/**
- * Checks the total cost of a batch against its budget. The total cost includes the requests to be submitted and the
- * possible charges of earlier runs, even for rows that were removed from the manifest.
- * @throws BudgetExceededError; nothing was sent
- */
+/** Checks a batch's cost with possible charges of earlier runs, even for removed rows. @throws BudgetExceededError */
 export function checkBatchBudget(
   {
     toSubmit,
@@ -115,7 +110,6 @@ export function spendingAccount({ keyId }: ServiceIdentity, isGenerator: boolean
 interface LimitDeps {
   ledger: Pick<Ledger, "spending">;
   clock: Pick<Clock, "now">;
-  /** Daily limit of the account, in credits; null for none. */
   dailyCredits: number | null;
 }
 
@@ -152,10 +146,7 @@ export function dayCap({ ledger, clock, dailyCredits }: LimitDeps): Cap {
   };
 }
 
-/**
- * Checks a command's requests against the daily limit. `waiting`: cost of requests that are not submitted yet.
- * @throws BudgetExceededError; nothing was sent
- */
+/** Checks the daily limit. `waiting`: cost of requests that are not submitted yet. @throws BudgetExceededError */
 export async function checkDailyLimit(
   { credits, undocumented, waiting = 0 }: { credits: number; undocumented: number; waiting?: number },
   keyId: string,

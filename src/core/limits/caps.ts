@@ -21,10 +21,7 @@ export function requestPrice({ intent }: Pick<Task, "intent">): number | null {
   return intent.credits === null ? null : intent.credits / intent.requests;
 }
 
-/**
- * Counts a paid request against all caps.
- * @returns the error if a cap forbids the request, which is then not counted
- */
+/** Counts a paid request against all caps, or against none. @returns the error if a cap forbids the request */
 export async function takeFromCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,
@@ -41,7 +38,6 @@ export async function takeFromCaps(
   return null;
 }
 
-/** Removes a request that was not charged from the count of every cap. */
 export async function giveBackToCaps(
   caps: readonly Cap[],
   task: Pick<Task, "id" | "intent" | "parts">,

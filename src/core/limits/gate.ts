@@ -37,9 +37,9 @@ interface Outage {
 }
 
 /**
- * Decides when the requests of one run are submitted. HTTP status 429 pauses submits and halves their concurrency, and
- * each successful submit raises the concurrency by one. In an outage, single probes are submitted after growing waits.
- * Polls have a separate limit.
+ * Decides when the requests of a run are submitted. A 429 pauses submits and halves their concurrency, and each
+ * successful submit raises the concurrency by one. In an outage, single probes are submitted after growing waits. Polls
+ * have a separate limit.
  */
 export class Gate {
   readonly #deps: GateDeps;
@@ -112,8 +112,8 @@ export class Gate {
   }
 
   /**
-   * Waits until a request is allowed to be submitted. It must be called before the attempt is recorded, because a
-   * waiting request must not look submitted. `leave` must be called for every pass.
+   * Waits until a request can be submitted. Called before the attempt is recorded, because a waiting request must not
+   * look submitted. `leave` must be called for every pass.
    * @returns null if the gate gives up; the reason is in `stopped` or `outage`
    * @throws the signal's reason
    */
@@ -145,8 +145,7 @@ export class Gate {
   }
 
   /**
-   * Whether a pass is still valid, checked immediately before the attempt is recorded. If not, the caller must release
-   * the turn and the pass, and call `enter` again.
+   * Called right before an attempt is recorded. If false, the turn and the pass must be released before a new `enter`.
    */
   check(pass: Pass, signal: AbortSignal): boolean {
     return !signal.aborted && this.#stopped === null && !this.isStale(pass) && this.#submits.remainingMs <= 0;
@@ -164,8 +163,7 @@ export class Gate {
   }
 
   /**
-   * Records the result of an attempt. It must be called before the request's turn is released, so that a refused
-   * account stops the requests that are waiting for the turn.
+   * Records an attempt's result before its turn is released, so that a refused account stops the waiting requests.
    * @param requestKey identifies the request, because a single request that always fails is not an outage
    * @param maxBusyMs maximum pause for which a command waits, in milliseconds; a server waits for any pause
    */

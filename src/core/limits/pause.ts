@@ -8,7 +8,6 @@ import { POLICY } from "./policy.ts";
 
 export interface PauseDeps {
   clock: Pick<Clock, "monotonicMs" | "sleep">;
-  /** Returns a uniformly distributed number in [0, 1). */
   random: () => number;
   /** Called when all submits or all polls are paused. `ms`: duration. `why`: reason, as a sentence. */
   onPause?: ((ms: number, why: string) => void) | undefined;
@@ -56,10 +55,7 @@ export class PollLimit {
     this.#clock = deps.clock;
   }
 
-  /**
-   * Polls once, after any pause. Never throws.
-   * @param timeoutMs maximum pause in milliseconds; undefined for no maximum
-   */
+  /** Polls once, after any pause. Never throws. @param timeoutMs maximum pause in milliseconds; undefined for none */
   async poll(
     poll: () => Promise<PollReply>,
     timeoutMs: number | undefined,

@@ -1,12 +1,8 @@
 import { type RetryRule, TRANSFER_POLICY } from "../../api/retry.ts";
 
-/**
- * Waits between attempts in an outage, in milliseconds. `unsent`: nothing can be sent. `lost`: replies are lost, so
- * that each attempt might be charged. `account`: the account is refused.
- */
+/** Waits in an outage, in milliseconds: requests cannot be sent, replies are lost, or the account is refused. */
 export type OutageWaits = Readonly<Record<"unsent" | "lost" | "account", readonly number[]>>;
 
-/** Rule for a submit that was certainly not sent. */
 export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
 /** Rule for a free provider's lost replies. A paid request is not retried, because it might be charged twice. */
 export const SUBMIT_LOST: RetryRule = { attempts: 3, baseMs: 1_000 };

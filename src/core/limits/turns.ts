@@ -10,8 +10,7 @@ export type { Waiting } from "../../providers/provider.ts";
 
 export interface Turn {
   /**
-   * @param keepMs milliseconds for which the turn stays taken, because the provider might still be working; at most a
-   * day, default 0
+   * @param keepMs time for which the turn stays taken, because the provider might still work; default 0, at most a day
    * @throws the disk's error; the turn then ends when its lease expires or its process exits
    */
   release(keepMs?: number): Promise<void>;
@@ -47,18 +46,14 @@ interface Waiter {
 const TURN_TICKET = "turn";
 const WAIT_TICKET = "wait";
 
-/**
- * Interval at which the queue's folder is read, in milliseconds. A watcher of the folder reports turns that end, but
- * dead processes and expired leases are found only by reading.
- */
+/** A watcher reports turns that end, but dead processes and expired leases are found only by reading the folder. */
 const POLL_MS = 200;
 
 /** Time after which a process loses its position in the queue if it does not renew the position, in milliseconds. */
 const WAIT_LEASE_MS = 6_000;
 
 /**
- * The queue of one provider for all processes that share a folder. Requests of this process wait in memory, and only
- * the first request has a `wait` ticket, so that each process needs only one file.
+ * A provider's queue for all processes. Requests wait in memory, and only the first of each process has a ticket file.
  */
 export class Queue {
   readonly #folder: string;
@@ -81,11 +76,7 @@ export class Queue {
     this.#tickets = new Tickets(folder, processes, clock);
   }
 
-  /**
-   * Waits for a turn.
-   * @param sortKey sortable time, which becomes part of a file name
-   * @throws the signal's reason; the disk's error
-   */
+  /** Waits for a turn. @param sortKey sortable time for a file name @throws the signal's reason, or the disk's error */
   async take(sortKey: string, { signal, onWait }: WaitOptions): Promise<Turn> {
     signal.throwIfAborted();
     await makeFolder(this.#folder, 0o700);
@@ -166,10 +157,7 @@ export class Queue {
     }
   }
 
-  /**
-   * Lists the positions of other processes. A request that is beginning its turn has two tickets, of which only the
-   * turn counts.
-   */
+  /** A request that is beginning its turn has two tickets, of which only the turn counts. */
   #listOtherPositions(turns: readonly Ticket[]): Ticket[] {
     const keysInTurn = new Set(turns.map(({ sortKey }) => sortKey));
     const others = this.#tickets
