@@ -52,10 +52,7 @@ export function describeWorker(worker: ProcessIdentity | null, self: ProcessIden
   return isSameProcess(worker, self) ? "Another call of this process" : `Another process (pid ${worker.pid})`;
 }
 
-/**
- * Another process took over the task after this process's claim had expired. This process submits nothing more, and
- * records only the replies to its own requests.
- */
+/** Another process took over the task because the claim had expired. This process submits nothing more. */
 export class TakenOverError extends ImggenError {
   readonly type = "pending";
 }
@@ -90,10 +87,7 @@ export class BadImageError extends ImggenError {
   readonly type = "generation_failed";
 }
 
-/**
- * A charged image could not be downloaded or written: `charged` is `yes`, and the task can be resumed. If the output
- * folder is unusable before the submit, `charged` is `no`. `cause` is the disk's error, if any.
- */
+/** An image could not be saved. `charged`: `yes` if the task can be resumed, `no` if nothing was sent. */
 export class SaveFailedError extends ImggenError {
   readonly type = "save_failed";
 }
@@ -111,10 +105,7 @@ export class DownloadFailedError extends SaveFailedError {
   readonly reason: string;
   readonly isFinal: boolean;
 
-  /**
-   * @param facts.isMissing whether the server reports that the image does not exist
-   * @param facts.isFinal whether every retry would fail
-   */
+  /** @param facts `isMissing`: the server reports no such image; `isFinal`: every retry would fail */
   constructor(reason: string, { isMissing = false, isFinal = false } = {}) {
     const hint = isFinal ? GONE_HINT : isMissing ? MAYBE_GONE_HINT : undefined;
     super(`The image could not be downloaded: ${reason}.`, { charged: "yes", hint });
@@ -157,9 +148,7 @@ export function requireSameAccount(
   if (!acceptsOtherKey) requireSameKey(task, current, taskId);
 }
 
-/**
- * @throws OtherAccountError if a task was submitted with another key. For a generator, a missing key matches every key.
- */
+/** @throws OtherAccountError for another key than the task's. For a generator, a missing key matches every key. */
 export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, taskId: string): void {
   const taskKeyId = task.service.keyId;
   const isGenerator = isAtGenerator(task);
@@ -183,16 +172,12 @@ export class MissingProviderError extends ImggenError {
 /** Problem of a manifest. A single problem prevents every submit of the batch. */
 export interface ManifestProblem {
   line: number;
-  /** Message without the line number. */
   message: string;
 }
 
 const MAX_SHOWN_PROBLEMS = 100;
 
-/**
- * Some rows of a manifest cannot be sent, so nothing was sent. `problems` has all problems, and `message` the first
- * 100.
- */
+/** Some rows cannot be sent, so nothing was sent. `problems` has all problems, `message` the first 100. */
 export class ManifestError extends ImggenError {
   readonly type = "invalid_request";
   readonly problems: readonly ManifestProblem[];

@@ -20,8 +20,7 @@ import { ManifestError } from "../errors.ts";
 import { checkBatchBudget, checkDailyLimit, spendingAccount } from "../limits/budget.ts";
 import { Gate } from "../limits/gate.ts";
 
-// Maximum wait for rows of another process, in milliseconds. Equals the longest default timeout, which is that of 4K
-// images.
+// Maximum wait for rows of another process: the longest default timeout, which is that of 4K images.
 const CLAIMED_TIMEOUT_MS = 600_000;
 
 /** A batch with checked rows, files and budget, and with its state in the ledger. */
@@ -33,9 +32,8 @@ interface PlannedBatch extends Pick<PlanDeps, "countsKey"> {
 }
 
 /**
- * Plans a batch. Needs no connection, and writes nothing.
+ * Plans a batch, without a connection or a write. @throws BudgetExceededError, ManifestError
  * @param service name of the provider in the ledger
- * @throws BudgetExceededError, ManifestError
  */
 export async function createBatchPlan(
   spec: BatchSpec,
@@ -54,8 +52,7 @@ export async function createBatchPlan(
 }
 
 /**
- * Plans a batch, asks the caller to confirm the plan, and runs it. Reports each row as it ends. If an error is thrown,
- * nothing was sent.
+ * Plans a batch, asks the caller to confirm the plan, and runs it. If an error is thrown, nothing was sent.
  * @throws BudgetExceededError, ManifestError, SaveFailedError, UsageError, or an account's error
  */
 export async function batch(spec: BatchSpec, deps: TaskDeps, events: BatchEvents): Promise<BatchResult> {
@@ -111,8 +108,7 @@ async function runPlanned(
     for (const row of remaining) startedRows.has(row) ? counts.addUnfinished(row) : counts.addUnstarted(row);
     return getResult();
   });
-  // One row more than can be in flight is run, so that the next row is ready while an image is saved. Further rows
-  // would only wait.
+  // One row more than can be in flight is run, so that the next row is ready while an image is saved.
   const maxInFlight = (connection.provider.limits.concurrency ?? concurrency) + 1;
   const options = {
     concurrency: Math.min(concurrency, maxInFlight),
@@ -137,10 +133,7 @@ async function runPlanned(
 
 const READ_CONCURRENCY = 16;
 
-/**
- * Collects the names of all images that earlier runs of a batch saved, including images of removed rows. --overwrite
- * must not replace these images, because the same batch was charged for them.
- */
+/** Collects the names of images of earlier runs, even of removed rows, because --overwrite must not replace them. */
 async function addEarlierNames(
   claims: Pick<RowClaims, "load">,
   { ledger, published }: Pick<TaskDeps, "ledger" | "published">,

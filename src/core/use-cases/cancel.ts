@@ -21,7 +21,6 @@ import { ClaimedError, describeWorker } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
 
 export interface CancelSpec {
-  /** Ids as typed by the user. */
   ids: readonly string[];
   /** Options of the wait for paid requests in flight; null for no wait. */
   wait: WaitSettings | null;
@@ -37,8 +36,7 @@ const MAX_CANCEL_MS = 10_000;
  * Cancels tasks: waiting requests are not sent, free requests are abandoned, and accepted requests are cancelled if
  * their provider supports it. If another process has claimed a task, that process cancels the task.
  * @param onEnd called for each task, in the order of the ids
- * @returns a report on each task, which includes expected errors; if a report has no error, the task has ended or its
- *   images exist
+ * @returns one report per id, including expected errors; without an error, the task has ended or its images exist
  * @throws UsageError for an id prefix that fits several tasks
  */
 export async function cancel(
@@ -56,10 +54,7 @@ export async function cancel(
   );
 }
 
-/**
- * Unfinished tasks that can be cancelled, newest first. `served`: tasks of a running server, which `cancel --all` does
- * not cancel.
- */
+/** Unfinished tasks that can be cancelled, newest first. `served`: a server's tasks, which `cancel --all` ignores. */
 export interface Cancellable {
   tasks: Task[];
   served: Task[];
@@ -118,11 +113,8 @@ async function cancelOne(record: Task, wait: WaitSettings | null, deps: UseCaseD
 }
 
 /**
- * Claims a task. If another process has the claim, marks the task as cancelled and waits for that process to end the
- * task.
- * @param wait maximum wait for the other process
- * @returns `claimedTask: null` if the other process still has the claim or has ended the task; `latest` is the task as
- *   last read
+ * Claims a task. If another process has the claim, marks the task as cancelled and waits until the process ends it.
+ * @returns `claimedTask: null` if the other process still has the claim or has ended the task; `latest`: as last read
  */
 async function claimLatest(
   record: Task,
@@ -134,8 +126,7 @@ async function claimLatest(
   const untilMs = beginMs + (wait === null ? 0 : (wait.timeoutMs ?? Number.POSITIVE_INFINITY));
   let isMarked = false;
   for (let latest = record; ; ) {
-    // A server has no claim on its waiting tasks, so this process can end them. The server finds their end in the
-    // ledger.
+    // A server has no claim on its waiting tasks, so this process can end them. The server later reads their end.
     const claimedTask = await claimTask(latest, ledger, onWarning, latest.intent.server);
     if (typeof claimedTask !== "string") return { claimedTask, latest };
     const entry = await ledger.read(record.id);
@@ -164,7 +155,6 @@ function serviceTaskError(record: Task): UsageError {
   });
 }
 
-/** Error if another process still has the claim. */
 async function stillClaimedError(
   record: Task,
   counts: { cancelled: number; requests: number },

@@ -36,10 +36,7 @@ interface RemoveDeps extends ForgetDeps {
   copyFolders: readonly string[];
 }
 
-/**
- * Minimum age of a shared copy before its removal, in milliseconds. A newer copy might belong to a command that has not
- * begun its tasks yet.
- */
+/** Minimum age of a shared copy for its removal, because a newer copy might belong to a task that has not begun yet. */
 const MIN_COPY_AGE_MS = 24 * 3_600_000;
 
 /** Name of a private copy or of its temporary file. The name contains the digest of the copy. */
@@ -65,11 +62,7 @@ export async function findForgettable(
   return { ids: tasks.map(({ id }) => id), skipped: 0 };
 }
 
-/**
- * Returns the tasks that were begun before a time.
- * @param isSandbox whether to return tasks of the sandbox; if not, tasks of all other services
- * @throws UsageError
- */
+/** Returns tasks that were begun before a time, only of the sandbox or only of other services. @throws UsageError */
 export async function findOlderForgettable(
   before: string,
   isSandbox: boolean,
@@ -104,9 +97,7 @@ export async function forget({ ids, skipped }: Forgettable, deps: RemoveDeps): P
   return { forgotten, skipped: skipped + ids.length - forgotten };
 }
 
-/**
- * Removes shared copies that no record uses. If the process is killed, the next `forget` removes the remaining copies.
- */
+/** If the process is killed during the removal, the next `forget` removes the remaining copies. */
 async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): Promise<void> {
   const beforeMs = clock.now() - MIN_COPY_AGE_MS;
   let copiesInUse: Promise<Set<string> | null> | undefined;
@@ -125,8 +116,8 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
 }
 
 /**
- * Returns the digests of the copies in use. Returns null if a record cannot be read, or if a process works on a task,
- * because a long batch might need copies for tasks that it has not begun yet.
+ * Returns the digests of the copies in use, or null if a record cannot be read or a process works on a task, because a
+ * long batch might need copies for tasks that it has not begun yet.
  */
 async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();

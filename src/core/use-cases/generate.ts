@@ -35,10 +35,7 @@ export interface GenerateSpec extends TaskSpec, CostRules {
   repeated: Task | null;
   /** Whether to submit the request even if an earlier task for the same request is unfinished. */
   again: boolean;
-  /**
-   * Whether to use the images of an earlier identical request that was charged, including a request that another
-   * process has just begun.
-   */
+  /** Whether to reuse an earlier identical request that was charged, or that another process has just begun. */
   reuse: boolean;
   maxCredits: number | undefined;
 }
@@ -46,18 +43,16 @@ export interface GenerateSpec extends TaskSpec, CostRules {
 export interface GenerateEvents {
   onWarning?: (message: string) => Promise<void>;
   /**
-   * Asks the user whether to submit a paid request whose price is not documented. If absent, the request is submitted
-   * without a question.
+   * Asks whether to submit a paid request without a documented price. If absent, such a request is submitted.
    * @param name the model's or generator's name for the question
    */
   agreeOnPrice?: ((unpriced: UnpricedModel, name: string) => Promise<boolean>) | undefined;
 }
 
 /**
- * Reuses or continues an earlier task for the same request. If there is none, checks the limits, uploads reference
+ * Continues or reuses an earlier task for the same request. If there is none, checks the limits, uploads reference
  * images, and submits the request. If an error is thrown, nothing was sent.
- * @throws UsageError if the output path is taken, BudgetExceededError if a limit is exceeded or the price is not
- *   confirmed, or the errors of `ReferenceImages.ready` and `submitNew`
+ * @throws UsageError, BudgetExceededError, or an error of `ReferenceImages.ready` or `submitNew`
  */
 export async function generate(
   spec: GenerateSpec,
@@ -87,8 +82,7 @@ export async function generate(
   if (maxCredits !== undefined) checkBudget(checked, maxCredits, spec);
   await requireFree(destination);
   const { credits } = checked;
-  // A reused image costs nothing, so --reuse counts as 0 credits. If a new request is needed, its cost is checked again
-  // before the submit.
+  // --reuse counts as 0 credits, because the cost of a new request is checked again before the submit.
   const cost = { credits: reuse ? 0 : (credits ?? 0), undocumented: credits === null ? 1 : 0 };
   const account = spendingAccount(deps.connection.identity, generator !== undefined);
   await checkDailyLimit(cost, account, deps, spec);
@@ -119,10 +113,9 @@ async function requireAgreement(
 }
 
 /**
- * Continues the newest unfinished task for the same request and account, because a user who repeats an interrupted
- * command wants its image, not a second charge. Tasks of living processes are ignored. If the outcome of the only task
- * is unknown, or that task might be in flight on another machine, the report has the error.
- * @returns null if the request must be submitted
+ * Continues the newest unfinished task for the same request, because a user who repeats an interrupted command wants
+ * its image, not a second charge. Ignores tasks of living processes.
+ * @returns null if the request must be submitted; the report has an error if the task's outcome is unknown
  * @throws UsageError or SaveFailedError if the images cannot be saved in the new destination; UnreadableRecordError
  */
 async function continueEarlier(
@@ -196,10 +189,7 @@ async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps):
   }
 }
 
-/**
- * Refuses to continue a task if the unsent requests would cost more than the user allows.
- * @throws BudgetExceededError
- */
+/** @throws BudgetExceededError if the unsent requests would cost more than the user allows */
 function checkUnsent(task: Task, spec: GenerateSpec): void {
   const { maxCredits } = spec;
   const { request, isPaid } = task.intent;
@@ -212,8 +202,7 @@ function checkUnsent(task: Task, spec: GenerateSpec): void {
 const READ_INTERVAL_MS = 100;
 
 /**
- * Reuses an earlier task for the same request instead of a new submit: finishes the task, copies its images to the
- * destination, or downloads the images again if the files are gone. Waits if another process works on the task. If the
+ * Reuses an earlier task: finishes the task or waits for its process, then copies or downloads the images. If the
  * outcome of the only earlier task is unknown, the report has the error.
  * @returns null if no earlier task can be reused
  * @throws UsageError if the destination path is taken
@@ -321,10 +310,7 @@ async function obtainImages(
   return continueNamed(task, { wait, destination: target, sends: true }, useCaseDeps);
 }
 
-/**
- * Error for --no-wait at a generator that returns no ids, because the task could not be found again after the command
- * has exited.
- */
+/** Without an id, the task could not be found again after a command with --no-wait has exited. */
 function noIdsError({ name }: GeneratorFacts): UsageError {
   return new UsageError(
     phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
@@ -334,7 +320,6 @@ function noIdsError({ name }: GeneratorFacts): UsageError {
   );
 }
 
-/** Uploads reference images, after all checks that need no upload. */
 async function uploadReferences(
   { checked, destination }: GenerateSpec,
   references: Pick<RequestReferences, "ready">,

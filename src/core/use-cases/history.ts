@@ -20,19 +20,14 @@ export interface HistoryFilter {
   isOfService?: ((service: ServiceIdentity) => boolean) | undefined;
 }
 
-/**
- * Status of a task for filters: the state of an open task, or the outcome of an ended one. `unfinished` matches
- * every open task.
- */
+/** The state of an open task, or the outcome of an ended one. `unfinished` matches every open task. */
 export type HistoryStatus = ReportStatus | OpenState | "unfinished";
 
 export function historyStatus(task: Task): ReportStatus | OpenState {
   return openState(task.state) ?? reportStatus(taskFacts(task));
 }
 
-/**
- * Returns the tasks that were or might have been charged, newest first. Stops reading the ledger after `limit` tasks.
- */
+/** Returns the tasks that might have been charged, newest first. Stops reading the ledger after `limit` tasks. */
 export async function recentTasks(
   ledger: Ledger,
   limit: number,
@@ -49,10 +44,7 @@ export async function recentTasks(
   return { records, unreadable };
 }
 
-/**
- * Yields every task that matches a filter, newest first, and every file that cannot be read. Reads the ledger on
- * demand. Yields `elsewhere` for a task that matches except for its service.
- */
+/** Yields matching tasks, newest first, and unreadable files. `elsewhere`: the task matches except for its service. */
 export async function* chargedTasks(
   ledger: Ledger,
   filter: HistoryFilter,

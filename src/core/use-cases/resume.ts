@@ -26,10 +26,7 @@ export interface ResumeTasksSpec extends Omit<ContinueSpec, "sends"> {
   isSandbox: boolean;
   /** Destination of a task that is not in the ledger. @throws SaveFailedError if the working folder no longer exists */
   fallback: () => Destination;
-  /**
-   * Destination of a server's task; absent for the server's output folder.
-   * @throws SaveFailedError if the working folder no longer exists
-   */
+  /** Destination of a server's task; absent for the server's output folder. @throws SaveFailedError */
   placeOfServed?: () => Destination;
 }
 
@@ -47,9 +44,9 @@ export interface ResumeReports extends Pick<ResumeTargets, "served"> {
 }
 
 /**
- * Finishes tasks that were charged and not saved. If no ids are given, the reports omit tasks with nothing to finish.
- * @throws UsageError for an id prefix that fits several tasks, or if several tasks would be saved in one file;
- *   SaveFailedError if the destination is unusable. Other expected errors are in the reports.
+ * Finishes tasks that were charged and not saved. Without ids, the reports omit tasks with nothing to finish.
+ * @throws UsageError for an ambiguous id prefix, or if several tasks would be saved in one file; SaveFailedError if the
+ *   destination is unusable. Other expected errors are in the reports.
  */
 export async function resume(
   spec: ResumeTasksSpec,
@@ -69,8 +66,8 @@ export async function resume(
 }
 
 /**
- * Finishes many tasks concurrently, and saves each as soon as it is completed. Polls are sent in the order of the
- * tasks. A task that only waits costs no more than a timer, because it is claimed only to submit or save it.
+ * Finishes tasks concurrently, and sends their polls in order. A task that only waits costs no more than a timer,
+ * because it is claimed only to submit or save it.
  */
 async function resumeMany(
   targets: readonly ResumeTarget[],
@@ -102,10 +99,7 @@ function resumeOne(target: ResumeTarget, options: ResumeTasksSpec, deps: UseCase
   return id === null ? continueTask(record, spec, deps) : continueNamed(record, spec, deps);
 }
 
-/**
- * Returns the destination of one task. A server's task is not saved in the server's folder, because users would not
- * find the image there.
- */
+/** A server's task is not saved in the server's folder, because users would not find the image there. */
 function resumeDestination(task: Task, { destination, placeOfServed }: ResumeTasksSpec): Destination | null {
   if (task.intent.server === undefined || task.state === "saved" || !placeOfServed) return destination;
   return destination ?? placeOfServed();
@@ -118,10 +112,7 @@ export interface ResumeTargets {
   unreadable: UnreadableEntry[];
 }
 
-/**
- * Returns the tasks with these ids. If there are no ids, returns every unfinished task, newest first; `isSandbox`
- * selects only tasks of the sandbox.
- */
+/** Without ids, returns every unfinished task, newest first; `isSandbox` selects only tasks of the sandbox. */
 export async function tasksToResume(
   ids: readonly string[],
   isSandbox: boolean,
@@ -147,8 +138,8 @@ export async function tasksToResume(
 }
 
 /**
- * A server's task and the client's request for it have the same id. If the client's request is unfinished in this
- * ledger, returns that request instead of the server's task, so that the image is saved at the user's destination.
+ * A server's task and the client's request for it have the same id. Returns the client's request if it is unfinished in
+ * this ledger, so that the image is saved at the user's destination.
  */
 async function preferOpenRequest(namedTask: NamedTask, ledger: Ledger): Promise<NamedTask> {
   const { id, record } = namedTask;

@@ -8,10 +8,7 @@ export type RunEvent =
   | TaskProgressEvent
   /** All tasks of the run are known. */
   | { type: "begun"; names: readonly string[] }
-  /**
-   * A task has ended, or its output was printed. The output of a task is printed after the output of all earlier tasks.
-   * `at`: index of the task in `names`.
-   */
+  /** Outputs are printed in the order of the tasks. `at`: index of the task in `names`. */
   | { type: "ended" | "printed"; at: number }
   | { type: "planned"; plan: BatchPlan; cap: number | null }
   | { type: "row_begun" }

@@ -41,9 +41,8 @@ export interface StatusSpec {
 }
 
 /**
- * Returns the tasks that the user named by ids or image files.
+ * Returns the tasks of ids or image files. @throws UsageError for an ambiguous id prefix or an unknown image
  * @param resolvePath makes a path absolute; if it throws because there is no working folder, the name counts as an id
- * @throws UsageError for an id prefix that fits several tasks, or a file that is not an image of a known task
  */
 export async function namedTasks(
   names: readonly string[],
@@ -74,7 +73,6 @@ export interface StatusEvents {
 
 /**
  * Polls tasks concurrently. If images are saved, a task that was named several times is reported and saved once.
- * @returns a report on each task, which includes expected errors
  * @throws UsageError if several tasks would be saved in one file, SaveFailedError if the destination is unusable
  */
 export async function status(
@@ -111,10 +109,7 @@ async function pollTask(
   return catchIntoReport(taskReport(record), () => statusOfTask(record, options, deps));
 }
 
-/**
- * Returns the current status of a task at its provider. Submits nothing, and records only saved images. If the task has
- * no job, returns the status in the ledger.
- */
+/** Submits nothing, and records only saved images. If the task has no job, returns the status in the ledger. */
 async function statusOfTask(
   task: Task,
   { wait, destination }: StatusSpec,
@@ -153,8 +148,7 @@ async function statusOfJobs(
 }
 
 /**
- * @returns the polled task, or the report if all jobs of the task wait at the provider
- * @throws if a poll has no usable reply
+ * @returns the polled task, or the report if all its jobs wait at the provider @throws if a poll has no usable reply
  */
 async function pollJobsOnce(
   task: Task,
@@ -226,10 +220,7 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
   return withLine(task, endLine(state, job, at));
 }
 
-/**
- * Returns the status of a task without jobs. A free request whose process has ended counts as waiting for another
- * submit.
- */
+/** A free request whose process has ended counts as waiting for another submit. */
 async function statusWithoutJob(
   task: Task,
   { wait, destination }: StatusSpec,
