@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
-import { displayId, getTaskId, isUnsaved, type Task } from "../../task/task.ts";
+import { displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -253,12 +253,14 @@ class TaskDriver {
   /** Report after another process took over the task, with that process's result if known. */
   async #takenOverReport(error: ImggenError): Promise<TaskReport> {
     await this.#claimedTask.release();
-    const knownReport = { ...taskFacts(this.#task), warnings: [...this.#warnings], error };
     const entry = await this.#deps.ledger.read(this.#task.id).catch(() => null);
-    if (entry?.kind !== "task") return knownReport;
-    const report = taskReport(entry.task);
-    if (entry.task.state === "saved") return { ...report, warnings: knownReport.warnings };
-    return { ...report, warnings: knownReport.warnings, error };
+    const report = entry?.kind === "task" ? taskReport(entry.task) : taskFacts(this.#task);
+    const warnings = [...this.#warnings];
+    if (report.state === "saved") return { ...report, warnings };
+    // The other process can submit a waiting request at any time, so an open task might be charged.
+    const mightBeCharged =
+      report.charged === "no" && report.free === undefined && STATES[report.state].isOpen;
+    return { ...report, ...(mightBeCharged && { charged: "unknown" }), warnings, error };
   }
 }
 

@@ -40,6 +40,17 @@ describe("a process that was stopped in the queue, and whose task another one ha
     expect(provider.jobs).toHaveLength(1);
   });
 
+  it("says that it may be charged, while the other one has not submitted it yet", async () => {
+    const { queue, generate, stop, two, taskOf, provider } = await twoProcesses({ hasQueue: true });
+    const generating = generate();
+    await queue.asked.reached(1);
+    stop();
+    await two.deps.ledger.take(await taskOf());
+    queue.give();
+    expect(await generating).toMatchObject({ state: "waiting", charged: "unknown", error: TAKEN_OVER });
+    expect(provider.jobs).toHaveLength(0);
+  });
+
   it("returns what the other one has saved by then", async () => {
     const { queue, generating, resuming, reply, provider, one } = await stoppedInQueue();
     reply.send();
