@@ -22,6 +22,7 @@ export interface Model {
   readonly defaultRatio: string;
   readonly qualities: readonly Quality[] | null;
   readonly defaultQuality: Quality | null;
+  /** Maximum number of images of a request. */
   readonly maxImages: number | null;
   /** Maximum length of a prompt in characters (section 8), or null if only the generator knows it. */
   readonly promptLimit: number | null;
