@@ -7,6 +7,7 @@ export interface ModelFilter {
   ratio?: string | undefined;
   /** Quality in any letter case. */
   quality?: string | undefined;
+  /** Number of reference images. */
   references?: number | undefined;
 }
 

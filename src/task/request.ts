@@ -2,7 +2,7 @@ import type { ImageType } from "../lib/image/format.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { areWireFields, type InputFields, type RepeatedSeed, type WireFields } from "./request-fields.ts";
 
-/** Body of a submit (section 2.2). Fields that are not set are absent, so that the service's defaults apply. */
+/** Body of a submit (section 2.2 of the service's document). The service's defaults apply to absent fields. */
 export interface GenerationRequest extends WireFields {
   prompt: string;
   model: string;
