@@ -43,7 +43,7 @@ export async function soak(
     const runs = await killOften(world, size.kills / size.requests, randomFrom(seed));
     const tasks = ledgerTasks(world);
     const wrong = runs.flatMap((run) => judgeRun(world, run, tasks));
-    wrong.push(...(await judgeRecovery(world, [], recover)), ...(await judgeHistory(world)));
+    wrong.push(...(await judgeRecovery(world, runs, recover)), ...(await judgeHistory(world)));
     const kills = runs.filter(({ signal }) => signal !== null).length;
     const charges = world.double.charges.length;
     return { requests: steps.length, kills, charges, saved: charges - unsavedCharges(world).size, wrong };
