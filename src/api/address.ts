@@ -13,10 +13,7 @@ export function bareHost(hostname: string): string {
     .toLowerCase();
 }
 
-/**
- * Whether a host is a loopback address (`::ffff:127.0.0.1` included), `localhost`, or a name under `localhost`. A name
- * server can give the name any address, so `thisMachineLookup` refuses addresses of other machines.
- */
+/** Whether a host is `localhost`, a name under it, or a loopback address (`::ffff:127.0.0.1` included). */
 export function isLoopbackHost(hostname: string): boolean {
   const host = bareHost(hostname);
   const version = isIP(host);
@@ -24,10 +21,7 @@ export function isLoopbackHost(hostname: string): boolean {
   return LOOPBACK.check(host, version === 6 ? "ipv6" : "ipv4");
 }
 
-/**
- * Whether a host is a public address, or a name that is not under `localhost`. A name can resolve to a private address,
- * which `guardedLookup` refuses.
- */
+/** Whether a host is a public address or a name outside `localhost`. `guardedLookup` checks the name's address. */
 export async function looksPublic(hostname: string): Promise<boolean> {
   const host = bareHost(hostname);
   return isIP(host) ? areAllPublic([{ address: host }]) : !isLoopbackHost(host);
@@ -38,10 +32,7 @@ async function areAllPublic(addresses: readonly Pick<LookupAddress, "address">[]
   return true;
 }
 
-/**
- * Whether an IP address is certainly public. False for addresses in IANA's registries of special-purpose addresses, for
- * addresses with a zone id, and for text that is not an IP address in the usual notation.
- */
+/** Whether an IP address is certainly public: in no special-purpose registry of IANA, and without a zone id. */
 export async function isPublicAddress(text: string): Promise<boolean> {
   if (!isIP(text) || text.includes("%")) return false;
   const { default: ipaddr } = await import("ipaddr.js");
@@ -54,15 +45,12 @@ export async function isPublicAddress(text: string): Promise<boolean> {
   return address.match(ipaddr.IPv6.parse("2000::"), 3) && address.range() === "unicast";
 }
 
-/** Loads the address library before downloads need it. Loading the library at startup would delay a submit. */
+/** Loads the address library before downloads need it. Loading it at startup would delay a submit. */
 export async function prepareAddressCheck(): Promise<void> {
   await import("ipaddr.js");
 }
 
-/**
- * Prefixes of IPv6 addresses that embed an IPv4 address: IPv4-mapped addresses, and DNS64 (IPv4-only hosts in IPv6-only
- * networks). 6to4 and Teredo are omitted, because public services do not use them.
- */
+/** IPv6 prefixes of embedded IPv4 addresses (mapped, DNS64). Public services do not use 6to4 and Teredo. */
 const IPV4_PREFIXES = ["::ffff:0:0", "64:ff9b::"];
 
 /** A download from a public service led to a private address. The error is the `cause` of a TransportError. */
@@ -119,7 +107,7 @@ async function allowedAddresses(
   return addresses;
 }
 
-/** Imports `node:dns` only when called, because a submit to an IP address does not need the module. */
+/** Imports `node:dns` only when called: a submit to an IP address does not need it. */
 async function resolve(
   hostname: string,
   options: LookupOptions = {},
@@ -135,7 +123,7 @@ async function resolve(
   });
 }
 
-/** Private (RFC 1918, 4193) and link-local networks (RFC 3927), and networks of carriers or Tailscale (RFC 6598). */
+/** Private (RFC 1918, 4193), link-local (RFC 3927) and carrier networks (RFC 6598, also used by Tailscale). */
 const PRIVATE_NETWORKS = new BlockList();
 for (const [network, bits] of [
   ["10.0.0.0", 8],
@@ -151,7 +139,7 @@ PRIVATE_NETWORKS.addSubnet("fe80::", 10, "ipv6");
 /** Names without a dot, and names under a domain for private networks. */
 const PRIVATE_NAME = /^[^.]+$|\.(?:local|internal|home\.arpa|lan|localdomain)$/;
 
-/** Whether a host is this machine or in a private network. Checks only the text of the host, without a name lookup. */
+/** Whether a host is this machine or in a private network, judged by its text, without a name lookup. */
 export function isPrivateHost(hostname: string): boolean {
   const host = bareHost(hostname);
   const version = isIP(host);

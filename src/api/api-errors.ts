@@ -1,18 +1,12 @@
 import { type Charged, type ErrorFacts, ImggenError } from "../lib/error-types.ts";
 import type { Wording } from "../lib/wording.ts";
 
-/**
- * The API key is missing, or the service or generator refused it (`login_required`, section 5). Other requests of the
- * account would fail too.
- */
+/** The API key is missing or refused (`login_required`, section 5). The account's other requests would fail too. */
 export class AuthRequiredError extends ImggenError {
   readonly type = "auth_required";
 }
 
-/**
- * The balance does not cover the request (`my_credits.no_credits_description`, section 7). Other requests of the
- * account would fail too.
- */
+/** The balance is too low (`my_credits.no_credits_description`, section 7). Other requests would fail too. */
 export class InsufficientCreditsError extends ImggenError {
   readonly type = "insufficient_credits";
 }
@@ -40,15 +34,12 @@ export class ServiceError extends ImggenError {
   readonly type = "service_error";
 }
 
-/**
- * The service or generator could not be reached, and all retries failed. A submit with this error was certainly not
- * sent. `cause` is the error of the connection.
- */
+/** The service or generator could not be reached, even with retries (see `cause`). A submit was certainly not sent. */
 export class NetworkError extends ImggenError {
   readonly type = "network";
 }
 
-/** The disk has no room for a reply, so the user must free some space first. A submit with this error was not sent. */
+/** The disk has no room for a reply, so the user must free space. A submit with this error was not sent. */
 export class NoRoomError extends ImggenError {
   readonly type = "save_failed";
 }
@@ -59,7 +50,7 @@ export class NoRoomError extends ImggenError {
  */
 export class OutcomeUnknownError extends ImggenError {
   readonly type = "outcome_unknown";
-  /** Task id in the invalid reply, possibly of another request; null if the reply has no task id. */
+  /** Task id in the invalid reply, possibly of another request, or null. */
   readonly mentionedTaskId: string | null;
 
   constructor(message: Wording, facts: ErrorFacts & { mentionedTaskId?: string | null } = {}) {
@@ -107,10 +98,7 @@ export function refusedPoll(key: string | null, status: number, detail?: string)
   return new ServiceError(error.message, { key: key ?? undefined, charged: "yes" });
 }
 
-/**
- * Returns the error for a refused submit, chosen by the error key, or by the HTTP status if the key is unknown.
- * @param detail the message of the service, which is appended to the error's message
- */
+/** Chooses the error by the error key, otherwise by the HTTP status. @param detail is appended to the message */
 export function refusedSubmit(
   key: string | null,
   status: number,
@@ -130,7 +118,7 @@ export function refusedSubmit(
   return new ServiceError(withDetail(`The service refused with ${summary}.`), facts);
 }
 
-/** Error for a 404 without an error key, which comes from another server at the base URL instead of the service. */
+/** Error for a 404 without an error key, which comes from another server at the base URL. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not have this address (HTTP 404).", {
     charged,

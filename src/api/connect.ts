@@ -4,18 +4,18 @@ import { type Proxies, ProxyError, type ProxyInUse, proxyFor, proxyLogin } from 
 
 /** Timeout of each step of opening a connection. */
 const STEP_TIMEOUT_MS = 10_000;
-/** Tries the next address of a name in parallel if the previous address has not connected after 1 s. */
+/** Tries the next address of a name in parallel if the previous one has not connected after 1 s. */
 const TRY_ADDRESSES = { autoSelectFamily: true, autoSelectFamilyAttemptTimeout: 1000 };
 
 const KEEP_ALIVE_AFTER_MS = 60_000;
 
-/** Opens a connection to the host of a URL. Rejects with the signal's reason if the signal aborts first. */
+/** Opens a connection to the host of a URL. Rejects with the signal's reason on abort. */
 export type Connector = (target: URL, signal: AbortSignal) => Promise<Socket>;
 
 export interface ConnectOptions {
   /** Proxies from the environment; absent if every connection is direct. */
   proxies?: Proxies | undefined;
-  /** Resolver for the host names of direct connections, which can reject an address. Default: the system's resolver. */
+  /** Resolver for direct connections, which can refuse an address. Default: the system's resolver. */
   lookup?: LookupFunction | undefined;
 }
 
@@ -47,10 +47,7 @@ function connectDirect(
   return waitUntilOpen(connectTcp(to), "connect", signal);
 }
 
-/**
- * Opens a tunnel through a proxy, also for an `http:` target. Addresses are not checked, because the proxy resolves the
- * target's name, and the user has chosen the proxy.
- */
+/** Opens a tunnel, also for an `http:` target. Addresses are not checked: the user's proxy resolves the name. */
 async function connectThroughProxy(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
   const url = new URL(proxy.url);
   const socket = await connectDirect(url, undefined, signal).catch((error) => {
@@ -99,10 +96,7 @@ async function openTls(target: URL, socketOptions: SocketOptions, signal: AbortS
   return waitUntilOpen(socket, "secureConnect", signal);
 }
 
-/**
- * Removes the brackets of an IPv6 address. Keeps a final dot, because the dot prevents the resolver from adding the
- * network's search domains to the name.
- */
+/** Removes the brackets of an IPv6 address. Keeps a final dot, which excludes the network's search domains. */
 function connectHost({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, "");
 }
@@ -123,7 +117,7 @@ async function waitUntilOpen(
   return socket;
 }
 
-/** Runs one step of opening a connection. Destroys the socket if the step times out or the signal aborts. */
+/** Runs one step of opening a connection. Destroys the socket on a timeout or abort. */
 function step(
   socket: Socket,
   signal: AbortSignal,

@@ -64,7 +64,7 @@ export function describeConnectionError(
   return { message: `${what} could not be reached: ${errorReason(error)}.`, hint };
 }
 
-/** Whether this process caused the error (missing module, little memory), so that another attempt would fail too. */
+/** Whether this process caused the error (missing module, little memory), so that a retry would fail too. */
 export function isOfThisProcess(error: unknown): boolean {
   for (let each = error; each instanceof Error; each = innerError(each)) {
     if ([TypeError, ReferenceError, RangeError, SyntaxError].some((kind) => each instanceof kind))
@@ -88,7 +88,7 @@ export function connectionErrorText(error: unknown): string {
     : `the proxy at ${proxy} could not be reached: ${errorReason(error)}`;
 }
 
-/** The proxy that could not be reached; null if the error is about the target. */
+/** The proxy that could not be reached, or null if the error is about the target. */
 function proxyIn(error: unknown): string | null {
   for (let each = error; each instanceof Error; each = each.cause)
     if (each instanceof ProxyError) return `${each.host} (${each.variable})`;
@@ -113,7 +113,7 @@ function ownCode(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "";
 }
 
-/** Returns the cause of an error, or the first error of an AggregateError (all addresses of a name failed). */
+/** Returns the cause, or the first error of an AggregateError (all addresses of a name failed). */
 function innerError(error: Error): unknown {
   return error instanceof AggregateError ? error.errors[0] : error.cause;
 }

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 export interface DecodeLimits {
   /** Maximum size of the result, in bytes. */
   maxBytes: number;
-  /** Whether an incomplete body is decoded as far as possible instead of being an error. Default: false. */
+  /** Whether to decode an incomplete body as far as possible instead of failing. Default: false. */
   mayBeCut?: boolean;
 }
 
@@ -11,7 +11,7 @@ const ENCODINGS: ReadonlySet<string> = new Set(["gzip", "x-gzip", "deflate", "br
 /** First byte of gzip data. Images and JSON begin with other bytes. */
 const GZIP_BYTE = 0x1f;
 
-/** Whether `decodeBody` decodes a body with this Content-Encoding. False for an unknown encoding. */
+/** Whether `decodeBody` supports this Content-Encoding. False for an unknown encoding. */
 export function isEncoded(header: string | string[] | undefined): boolean {
   return encodingsIn(header).length > 0;
 }

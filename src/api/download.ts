@@ -11,7 +11,7 @@ import { type ByteSink, type ReplyHeaders, TransportError } from "./transport.ts
 export type DownloadReply =
   | { outcome: "done" }
   | { outcome: "retry"; why: string; retryAfterMs: number | null }
-  /** This URL does not work, but a new URL might work. `isMissing`: the server returned 403, 404 or 410. */
+  /** This URL does not work, but a new URL might. `isMissing`: the server returned 403, 404 or 410. */
   | { outcome: "gone"; why: string; isMissing?: true }
   /** Another attempt is not allowed. */
   | { outcome: "forbidden"; why: string };
@@ -19,12 +19,9 @@ export type DownloadReply =
 export interface DownloadOptions {
   http: HttpClient;
   clock: Pick<Clock, "now" | "monotonicMs">;
-  /**
-   * Base URL of the service that returned the result URL. A public service's result URL must be public, and an https:
-   * service's result URL must use https:.
-   */
+  /** Base URL of the service. A result URL must be public if this URL is, and use https: if this URL does. */
   serviceUrl: URL;
-  /** Masks the API key in a URL, because a redirect can contain the key, and other hosts must not receive it. */
+  /** Masks the API key in a URL: a redirect can contain the key, and other hosts must not receive it. */
   maskKey: (text: string) => string;
   /** Headers that are sent only to the service's origin, and not after a redirect. Default: none. */
   headers?: Readonly<Record<string, string>> | undefined;
@@ -34,13 +31,13 @@ export interface DownloadOptions {
 }
 
 const { idleMs: IDLE_TIMEOUT_MS, timeoutMs: TIMEOUT_MS } = TRANSFER_POLICY.download;
-/** A download is too slow if fewer than `MIN_BYTES_PER_PERIOD` arrive within a period (less than 1 KiB/s). */
+/** A download is too slow if fewer bytes than `MIN_BYTES_PER_PERIOD` arrive in a period (1 KiB/s). */
 const PERIOD_MS = 60_000;
 const MIN_BYTES_PER_PERIOD = 60 * 1024;
 const MAX_REDIRECTS = 5;
 const MAX_FILE_BYTES = 100 * 1024 * 1024;
 
-/** Downloads a result URL in one attempt, and follows redirects. Connection errors are returned, not thrown. */
+/** Downloads a result URL in one attempt, following redirects. Connection errors are returned, not thrown. */
 export async function download(
   url: string,
   sink: ByteSink,
@@ -90,7 +87,7 @@ async function requestOnce(
 ): Promise<DownloadReply | string> {
   const speed = new SpeedCheck(startMs, options.clock);
   const head: { status: number; headers: ReplyHeaders } = { status: 0, headers: {} };
-  /** Chunks of a file that the server has compressed although the request excludes compression. */
+  /** Chunks of a file that the server compressed although the request excludes compression. */
   const compressedChunks: Buffer[] = [];
   let size = 0;
   try {
@@ -147,7 +144,7 @@ async function decompress(
   }
 }
 
-/** Aborts a slow or long download, because a download of one byte a second would never reach the idle timeout. */
+/** Aborts a slow or long download: at one byte a second, it would never reach the idle timeout. */
 class SpeedCheck {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #startMs: number;

@@ -7,7 +7,7 @@ const WRITE_BYTES = 1024 * 1024;
 
 type Target = Pick<DiskFile, "writeChunks" | "sync">;
 
-/** Writes and hashes a download while it arrives. Data waits in memory until it is written. */
+/** Writes and hashes a download while it arrives. */
 export class FileSink implements ByteSink {
   readonly #file: Target;
   readonly #hash: Hash = createHash("sha256");
@@ -35,13 +35,13 @@ export class FileSink implements ByteSink {
     if (this.#queuedBytes >= WRITE_BYTES) this.#startWriting();
   }
 
-  /** Discards unwritten data and waits for the current write. The file must stay open until the write has ended. */
+  /** Discards unwritten data and waits for the current write, during which the file must stay open. */
   async abandon(): Promise<void> {
     this.#takeQueue();
     await this.#writing;
   }
 
-  /** Waits until all data is written and synced. @returns the SHA-256 of all bytes, in hex. @throws the disk's error */
+  /** Waits until all data is synced. @returns the SHA-256 of all bytes, in hex @throws the disk's error */
   async finish(): Promise<string> {
     while (this.#failure === null && (this.#writing || this.#queue.length > 0)) {
       this.#startWriting();

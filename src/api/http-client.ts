@@ -14,7 +14,7 @@ import {
 } from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
-  /** Called after every exchange, for `--verbose`. The URL can contain a key, so redact the URL before showing it. */
+  /** Called after every exchange, for `--verbose`. The URL can contain a key: redact it before showing it. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ interface ExchangeSummary {
   elapsedMs: number;
 }
 
-/** Masks keys in the URLs passed to `onExchange`, because a service might repeat the key in the URL of a result. */
+/** Masks keys in the URLs passed to `onExchange`, because a result URL might contain the key. */
 export function withMaskedUrls(
   onExchange: HttpClientOptions["onExchange"],
   mask: (text: string) => string,
@@ -42,10 +42,7 @@ export class HttpClient {
   /** Connections without a proxy, for requests with a key over plain http:, because a proxy could read the key. */
   readonly #directConnections: Sender;
   #shared: Promise<Sender> | undefined;
-  /**
-   * Origins whose last exchange over a shared connection failed. The next exchange with the origin uses Node's client,
-   * because undici 7 does not accept an unrequested `100 Continue` before the reply.
-   */
+  /** Origins that use Node's client next, after a failure: undici 7 rejects an unrequested `100 Continue`. */
   readonly #failedOrigins = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
 
@@ -88,7 +85,7 @@ export class HttpClient {
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
           if (!(error instanceof TransportError) || error.wasSent || !isOfThisProcess(error)) throw error;
-          // undici is not used again, because its WebAssembly fails to load with some Node flags or little memory.
+          // undici is not used again: its WebAssembly fails to load with some Node flags or little memory.
           this.#shared = Promise.resolve(connections);
           return sendOver(connections);
         });
@@ -101,12 +98,12 @@ export class HttpClient {
     }
   }
 
-  /** Loads the code for polls and downloads in advance, because loading takes 10 ms. Never throws. */
+  /** Loads the code for polls and downloads in advance, which takes 10 ms. Never throws. */
   async prepareShared(): Promise<void> {
     await this.#sharedConnections();
   }
 
-  /** Closes all connections, including unfinished connection attempts, so that the process can exit. */
+  /** Closes all connections, including connection attempts, so that the process can exit. */
   async close(): Promise<void> {
     await Promise.all([
       this.#singleConnections.destroy(),

@@ -21,10 +21,7 @@ type ImageFile = WrittenFile & ({ outcome: "whole" } | { outcome: "other"; why: 
 
 type BadImage = { outcome: "bad"; why: string };
 
-/**
- * `why` is a phrase, and `url` the last URL that was tried. `isMissing`: the server returned 403, 404 or 410.
- * `isFinal`: a later attempt would fail too, because another URL is not available.
- */
+/** `url` is the last URL tried. `isMissing`: the server returned 403, 404 or 410. `isFinal`: a retry would fail too. */
 export type ImageDownload =
   | (ImageFile & { url: string })
   | { outcome: "failed"; why: string; url: string; isMissing?: boolean; isFinal?: boolean }
@@ -39,22 +36,18 @@ export interface ImageDownloadOptions extends DownloadOptions {
   random?: () => number;
   /** Permissions of the complete file. Default: 0o600, as during the download. */
   fileMode?: number;
-  /** Returns a new URL after the first URL has stopped working; null for no new URL. Called at most once. */
+  /** Returns a new URL after the first has stopped working, or null. Called at most once. */
   freshUrl?: () => Promise<string | null>;
   onBytes?: (bytes: number) => void;
   onRetry?: (why: string, delayMs: number) => void;
 }
 
-/**
- * Maximum number of concurrent downloads of this process. The number also limits the memory for unwritten data, to 16
- * files of 100 MiB.
- */
+/** Maximum number of concurrent downloads. Unwritten data then needs at most 16 times 100 MiB of memory. */
 const MAX_DOWNLOADS = 16;
 const downloads = new Slots(MAX_DOWNLOADS);
 
 /**
- * Downloads a result image or reference image into a new file, with retries, and checks the image. Removes the file if
- * the last attempt fails.
+ * Downloads an image into a new file, with retries, and checks it. Removes the file if the last attempt fails.
  * @throws the signal's reason, or an error of `freshUrl`
  */
 export async function downloadImageFile(

@@ -9,7 +9,7 @@ import { type ReplyHeaders, TransportError } from "./transport.ts";
 export type ImageHead = { kind: "good" } | { kind: "unknown"; why: string } | { kind: "bad"; why: string };
 
 export interface HeadOptions {
-  /** Client that sends no key, and refuses private addresses if the service has a public address. */
+  /** Sends no key, and refuses private addresses if the service has a public address. */
   http: HttpClient;
   serviceUrl: URL;
   signal: AbortSignal;
@@ -17,15 +17,12 @@ export interface HeadOptions {
 
 const TIMEOUT_MS = TRANSFER_POLICY.reference.headMs;
 const MAX_REDIRECTS = 5;
-/** Accepted media types. `image/jpg` is not a registered type, but many servers send it. */
+/** Accepted media types. Many servers send the unregistered `image/jpg`. */
 const TYPES: ReadonlySet<string> = new Set([...REFERENCE_TYPES.map((type) => `image/${type}`), "image/jpg"]);
 /** Media types that servers send for a file of unknown type. */
 const UNKNOWN_TYPES: ReadonlySet<string> = new Set(["", "application/octet-stream", "binary/octet-stream"]);
 
-/**
- * Sends a HEAD request for the URL of a reference image, and follows redirects.
- * @throws TransportError only if the signal has aborted
- */
+/** Sends a HEAD request and follows redirects. @throws TransportError only if the signal has aborted */
 export async function imageHead(text: string, options: HeadOptions): Promise<ImageHead> {
   let target = text;
   for (let hop = 0; hop <= MAX_REDIRECTS; hop++) {

@@ -3,7 +3,7 @@ import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
 import { getPool } from "./shared-connections.ts";
 
-// Import this file only when needed, because undici's WebSocket also loads undici's fetch.
+// Import this file only when needed: undici's WebSocket also loads undici's fetch.
 
 /** Maximum size of a message, larger than any preview frame. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -13,14 +13,10 @@ export interface ListenOptions extends ConnectOptions {
   signal: AbortSignal;
   /** Called with each text message. Must not throw, because an exception would end the process. */
   onText: (text: string) => void;
-  /** Called with each binary message. */
   onBytes?: ((bytes: Buffer) => void) | undefined;
 }
 
-/**
- * Receives messages from a WebSocket until the signal aborts or the connection ends. Never throws.
- * @param url http: or https:
- */
+/** Receives messages until the signal aborts or the connection ends. Never throws. @param url http: or https: */
 export async function listen(
   url: URL,
   { headers, signal, onText, onBytes, ...connect }: ListenOptions,

@@ -51,7 +51,7 @@ function parseHost(text: string): Entry["matches"] | null {
   return bits === undefined ? parseName(text) : null;
 }
 
-/** Matches one address, or all addresses whose first `bits` bits are equal. */
+/** Matches one address, or all whose first `bits` bits are equal. */
 function network(address: string, bits?: string): Entry["matches"] {
   const list = new BlockList();
   const family = ipFamily(address);
@@ -62,13 +62,13 @@ function network(address: string, bits?: string): Entry["matches"] {
 
 const ipFamily = (address: string) => (isIP(address) === 6 ? "ipv6" : "ipv4");
 
-/** Matches a name and its subdomains, with or without a leading dot. `*` matches any characters. */
+/** Matches a name and its subdomains, with or without a leading dot. `*` matches any text. */
 function parseName(text: string): Entry["matches"] | null {
   if (text === "*") return () => true;
   const name = text.replace(/^\*?\./, "");
   const url = `http://${name}/`;
   if (!URL.canParse(url) || !/^[^\s/:?#@\\[\]]+$/.test(name)) return null;
-  // The URL parser converts the name to lower case and encodes non-ASCII characters, as in the URLs to match.
+  // The URL parser lower-cases and encodes the name, as in the URLs to match.
   const host = bareHost(new URL(url).hostname);
   const pattern = host.replace(/[.+^${}()|]/g, "\\$&").replaceAll("*", ".*");
   const fullPattern = new RegExp(`^(?:.*\\.)?${pattern}$`);

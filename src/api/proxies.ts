@@ -4,9 +4,7 @@ import { parseNoProxy } from "./no-proxy.ts";
 
 /** Proxies from the environment. An empty string means that the variable is not set. */
 export interface Proxies {
-  /** `HTTP_PROXY` */
   http: string;
-  /** `HTTPS_PROXY` */
   https: string;
   /** `NO_PROXY`: hosts that are reached without a proxy, in the syntax of `parseNoProxy`. */
   except: string;
@@ -14,21 +12,17 @@ export interface Proxies {
   variables?: { http: string; https: string; except: string };
 }
 
-/** The proxy of a connection, and the environment variable that sets the proxy. */
+/** The proxy of a connection, and the environment variable that sets it. */
 export interface ProxyInUse {
   url: string;
   variable: string;
 }
 
-/**
- * A proxy could not be reached, because its address is wrong or the proxy is down. The connector throws this error with
- * the reason as `cause`, so a failed exchange has both errors among its causes.
- */
+/** A proxy could not be reached. The reason is the `cause`. */
 export class ProxyError extends Error {
   override readonly name = "ProxyError";
   /** Host and port of the proxy. */
   readonly host: string;
-  /** Variable that sets the proxy. */
   readonly variable: string;
 
   constructor({ url, variable }: ProxyInUse, cause: unknown) {
@@ -42,8 +36,7 @@ export class ProxyError extends Error {
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the proxies from the environment; undefined if no proxy is set. As in other programs, a variable in lower case
- * overrides the variable in upper case.
+ * Reads the proxies from the environment. As in other programs, a variable in lower case takes precedence.
  * @throws UsageError if a variable is not the address of a proxy
  */
 export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
@@ -55,16 +48,13 @@ export function proxiesFromEnvironment(env: Environment): Proxies | undefined {
   return { ...proxies, except: env[except] ?? "", variables: { http, https, except } };
 }
 
-/** Returns the variable's name in lower case if that variable has a value, otherwise in upper case. */
+/** Returns the name in lower case if that variable has a value, otherwise in upper case. */
 function variableName(variable: string, env: Environment): string {
   const lowerCaseName = variable.toLowerCase();
   return env[lowerCaseName] ? lowerCaseName : variable;
 }
 
-/**
- * Returns the proxy for a URL, or null for a direct connection. Connections to this machine are always direct, because
- * a proxy on another machine would connect to its own machine.
- */
+/** Returns the proxy for a URL, or null. This machine is reached directly: a proxy would reach its own machine. */
 export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | null {
   const scheme = url.protocol === "https:" ? "https" : "http";
   const address = proxies?.[scheme];
@@ -83,30 +73,21 @@ const SECRET_FREE_HEADERS: ReadonlySet<string> = new Set([
   "x-client-request-id",
 ]);
 
-/**
- * Whether a request is allowed to use a proxy. A request with a key over plain http: is not allowed, because the proxy
- * could read the key.
- */
+/** Whether a request may use a proxy: not with a key over plain http:, because the proxy could read the key. */
 export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
   return (
     protocol === "https:" || Object.keys(headers).every((name) => SECRET_FREE_HEADERS.has(name.toLowerCase()))
   );
 }
 
-/**
- * Returns the login in a proxy's URL as `user:password`, for `Proxy-Authorization`; null if the user name and the
- * password are missing.
- */
+/** Returns the login in a proxy's URL as `user:password`, for `Proxy-Authorization`, or null. */
 export function proxyLogin({ username, password }: URL): string | null {
   return username === "" && password === ""
     ? null
     : `${decodePercents(username)}:${decodePercents(password)}`;
 }
 
-/**
- * Decodes percent escapes, and keeps a `%` that does not begin an escape. Returns the text unchanged if the decoded
- * bytes are not UTF-8.
- */
+/** Decodes percent escapes, keeping other `%`. Returns the text unchanged if the bytes are not UTF-8. */
 function decodePercents(text: string): string {
   try {
     return decodeURIComponent(text.replace(/%(?![0-9a-f]{2})/gi, "%25"));
@@ -115,7 +96,7 @@ function decodePercents(text: string): string {
   }
 }
 
-/** Parses the URL of a proxy. The default scheme is http:, as in curl. @throws UsageError */
+/** Parses the URL of a proxy. As in curl, the default scheme is http:. @throws UsageError */
 function proxyAddress(variable: string, env: Environment): string {
   const text = (env[variable] ?? "").trim();
   if (text === "") return "";

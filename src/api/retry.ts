@@ -1,7 +1,7 @@
 import { BlockedAddressError } from "./address.ts";
 import { isOfThisProcess, isUntrusted } from "./connection-errors.ts";
 
-/** Retry rule of an operation. The wait after failure n is random, up to `min(MAX_BACKOFF_MS, baseMs · 2^(n-1))`. */
+/** The wait after failure n is random, up to `min(MAX_BACKOFF_MS, baseMs · 2^(n-1))`. */
 export interface RetryRule {
   /** Maximum number of attempts, including the first. */
   readonly attempts: number;
@@ -12,7 +12,7 @@ export interface RetryRule {
 /** Maximum wait, unless a reply has a longer Retry-After. */
 export const MAX_BACKOFF_MS = 20_000;
 
-/** Attempts and time limits of transfers, as part of the retry policy in `core/limits/policy.ts`. */
+/** Transfer limits of the retry policy in `core/limits/policy.ts`. */
 export const TRANSFER_POLICY = {
   /** Time limit for the complete exchange. A shorter limit would turn slow replies into unknown outcomes. */
   submit: { timeoutMs: 120_000 },
@@ -25,10 +25,7 @@ export const TRANSFER_POLICY = {
   upload: { timeoutMs: 120_000 },
 } as const;
 
-/**
- * Returns the wait before the next attempt, in milliseconds, at least the Retry-After of the reply.
- * @param failures number of failures in a row, at least 1
- */
+/** Returns the wait before the next attempt, at least the Retry-After. @param failures in a row, at least 1 */
 export function backoffMs(
   rule: RetryRule,
   failures: number,

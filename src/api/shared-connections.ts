@@ -25,10 +25,7 @@ export function getPool(
   });
 }
 
-/**
- * Sends requests on connections that are reused. Replies are never paused, because undici 7 throws an uncaught
- * exception if the connection of a paused reply ends (nodejs/undici#5360).
- */
+/** Reuses connections, but never pauses a reply: undici 7 would throw an uncaught error (nodejs/undici#5360). */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();
@@ -40,7 +37,6 @@ export class SharedConnections implements Sender {
     this.#connect = connect;
   }
 
-  /** Sends a request without a body. */
   dispatch({ url, method, headers }: OutgoingRequest, exchange: Exchange): void {
     const { origin, pathname, search } = url;
     const pool = this.#pools.get(origin) ?? getPool(origin, this.#connect, this.#closing.signal);

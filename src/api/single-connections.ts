@@ -5,9 +5,8 @@ import type { Connector } from "./connect.ts";
 import type { Exchange, OutgoingRequest, Sender, StreamedBody } from "./transport.ts";
 
 /**
- * Sends each request on a new connection, because a server can close a used connection at any moment, even during a
- * submit. Uses Node's HTTP client, because undici 7 loads more slowly, and loses the task id if an unrequested
- * `100 Continue` arrives before the reply.
+ * Sends each request on a new connection, because a server can close a used one at any moment, even during a submit.
+ * Uses Node's client: undici 7 loads more slowly, and loses the task id after an unrequested `100 Continue`.
  */
 export class SingleConnections implements Sender {
   readonly #connect: Connector;
@@ -45,7 +44,7 @@ export class SingleConnections implements Sender {
 
 const closed = () => new Error("the client was closed");
 
-/** Sends the request and calls the exchange's methods. The last call is either `onResponseEnd` or `onResponseError`. */
+/** Calls the exchange's methods. The last call is either `onResponseEnd` or `onResponseError`. */
 function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): void {
   let outgoing: ClientRequest;
   try {
@@ -94,7 +93,7 @@ function send(socket: Socket, request: OutgoingRequest, exchange: Exchange): voi
   if (!hasEnded) write(request.body, outgoing);
 }
 
-/** Writes a body. If a streamed body throws, the request is aborted. */
+/** Writes a body. Aborts the request if a streamed body throws. */
 function write(body: OutgoingRequest["body"], outgoing: ClientRequest): void {
   if (!isStreamed(body)) {
     outgoing.end(body);
@@ -120,8 +119,7 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
-    // Parses leniently, because an invalid reply can contain the task id. Lenient parsing is safe, because each
-    // connection has only one reply, and the content of the reply is checked.
+    // Lenient parsing can save the task id of an invalid reply. It is safe: one reply per connection, and checked.
     insecureHTTPParser: true,
     maxHeaderSize: MAX_HEAD_BYTES,
   });

@@ -7,15 +7,14 @@ interface TimedReply {
   body?: string | Buffer;
 }
 
-/** Number of characters of a body that are searched, enough for every error message. */
+/** Number of searched characters of a body, enough for every error message. */
 const MAX_BODY_LENGTH = 256 * 1024;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the wait in a failed reply after which the request can be sent again, in milliseconds; null if the reply has
- * no wait. A wait can be in `Retry-After` (seconds or a date), in `retry-after-ms`, in a field such as
- * `{"retry_after": 20}`, in Google's `RetryInfo`, or in text such as "try again in 20s". The longest wait in the reply
- * is returned, because an earlier request would be refused again.
+ * Returns the longest wait in a failed reply, because an earlier request would be refused again; null for none. A wait
+ * can be in `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`, Google's
+ * `RetryInfo`, or text such as "try again in 20s".
  */
 export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number): number | null {
   const text = String(body).slice(0, MAX_BODY_LENGTH);
@@ -40,7 +39,7 @@ function firstValue(header: string | string[] | undefined): string | null {
 }
 
 function dateWait(text: string, nowMs: number): number | null {
-  // An HTTP date must begin with a weekday, because `Date.parse` accepts almost any text: it parses "-1" as a year.
+  // An HTTP date must begin with a weekday, because `Date.parse` accepts almost any text, such as "-1".
   if (!/^[a-z]{3,9},? /i.test(text)) return null;
   const date = Date.parse(text);
   return Number.isNaN(date) || date < nowMs ? null : date - nowMs;
@@ -82,7 +81,7 @@ const UNITS_MS: readonly (readonly [RegExp, number])[] = [
 const UNIT = "(?:ms|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?)";
 const PART = `\\d+(?:\\.\\d+)?\\s?${UNIT}(?![a-z])|\\d+(?:\\.\\d+)?${UNIT}(?=\\d)`;
 const DURATION = `(?:(?:${PART})(?:,? (?:and )?)?){1,4}`;
-/** Matches text such as "Try again in 20s", "retry after 26 seconds", "resets in ~9s", "wait 1m30s". */
+/** Matches "Try again in 20s", "retry after 26 seconds", "resets in ~9s", "wait 1m30s". */
 const WAIT_TEXT = new RegExp(
   `\\b(?:try(?:ing)? again|retry(?:ing)?|resets?|wait)(?: in| after| for| at least| about| another)* ~?(${DURATION})`,
   "i",
@@ -93,7 +92,7 @@ function textWait(text: string): number | null {
   return duration === undefined ? null : durationMs(duration);
 }
 
-/** Parses a duration such as `1m30s`, in milliseconds; null for any other string. */
+/** Parses a duration such as `1m30s`; null for any other text. */
 function durationMs(text: string): number | null {
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)\s?([a-z]+)/gi)];
   const each = parts.map(([, amount, unit = ""]) => {

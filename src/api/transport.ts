@@ -1,6 +1,6 @@
 import { formatDuration } from "../lib/duration.ts";
 
-/** A request body that is produced while it is sent, to save memory. */
+/** A body that is produced while it is sent, to save memory. */
 export interface StreamedBody {
   /** Content-Length. */
   readonly bytes: number;
@@ -24,12 +24,12 @@ export interface HttpRequest {
   onSent?: (() => void) | undefined;
 }
 
-/** Receives the bytes of a file. The chunks are not reused, so `write` is allowed to store them. */
+/** Receives the bytes of a file. Chunks are not reused, so `write` may store them. */
 export interface ByteSink {
   write(chunk: Buffer): void;
 }
 
-/** Receives a reply while it arrives. Is allowed to store the chunks. An exception aborts the exchange. */
+/** Receives a reply while it arrives. May store the chunks. An exception aborts the exchange. */
 export interface ReplyReceiver {
   onHead(status: number, headers: ReplyHeaders): void;
   onData(chunk: Buffer): void;
@@ -37,10 +37,7 @@ export interface ReplyReceiver {
 
 export type ReplyHeaders = Record<string, string | string[] | undefined>;
 
-/**
- * An exchange did not complete. `wasSent` is false only if it is certain that not one byte of the request was sent,
- * because the connection failed, or the request was aborted before its headers were written.
- */
+/** An exchange did not complete. `wasSent` is false only if it is certain that not one byte was sent. */
 export class TransportError extends Error {
   override readonly name = "TransportError";
   readonly wasSent: boolean;
@@ -58,10 +55,9 @@ export interface OutgoingRequest extends Pick<HttpRequest, "url" | "method"> {
   body: string | Buffer | StreamedBody | null;
 }
 
-/** Sends requests and calls the methods of each request's `Exchange`. */
 export interface Sender {
   dispatch(request: OutgoingRequest, exchange: Exchange): void;
-  /** Closes all connections, including unfinished connection attempts. */
+  /** Closes all connections and connection attempts. */
   destroy(): Promise<void>;
 }
 
@@ -69,7 +65,7 @@ interface Control {
   abort(error: Error): void;
 }
 
-/** A running request and its state. A `Sender` calls the methods in the same way as undici calls a dispatch handler. */
+/** A running request. A `Sender` calls its methods in the same way as undici calls a dispatch handler. */
 export class Exchange {
   #request: HttpRequest;
   #receiver: ReplyReceiver;
@@ -104,7 +100,7 @@ export class Exchange {
     if (this.#failure) callback();
   }
 
-  /** Called before the headers are written. A request that was aborted earlier is certainly not sent. */
+  /** Called before the headers are written. A request aborted earlier is certainly not sent. */
   onRequestStart(control: Control): void {
     if (this.#failure) {
       control.abort(this.#failure);
