@@ -10,10 +10,7 @@ export interface UnpricedModel {
   model: string;
 }
 
-/**
- * Records of the user's agreement to pay for models without a documented price. Each model has a separate file, so that
- * processes do not overwrite each other's records.
- */
+/** Agreements to pay for models without a documented price, one file each, because processes run in parallel. */
 export class AgreedPrices {
   readonly #folder: string;
 
@@ -21,7 +18,7 @@ export class AgreedPrices {
     this.#folder = path.join(stateFolder, "agreed-prices");
   }
 
-  /** Whether the user agrees. Asks only if the record is missing or damaged. @throws the exceptions of `ask` */
+  /** Asks only if the record is missing or damaged. @throws the exceptions of `ask` */
   async agree(unpriced: UnpricedModel, ask: () => Promise<boolean>): Promise<boolean> {
     if (this.#has(unpriced)) return true;
     if (!(await ask())) return false;
@@ -38,7 +35,7 @@ export class AgreedPrices {
     }
   }
 
-  /** Ignores disk errors, because without a record the user is only asked again. */
+  /** Ignores disk errors: without a record, the user is only asked again. */
   async #record(unpriced: UnpricedModel): Promise<void> {
     try {
       await makeFolder(this.#folder, 0o700);

@@ -24,9 +24,8 @@ export function newFolderId(): string {
 }
 
 /**
- * Reads the id of a folder; null if the folder has no id.
- * @throws UsageError if the id file is invalid, because the folder might belong to a batch; UnreadableRecordError if
- * this user has no permission to read the file
+ * Reads the id of a folder, if any.
+ * @throws UnreadableRecordError; UsageError for an invalid id file, because the folder might belong to a batch
  */
 export async function readFolderId(folder: string): Promise<string | null> {
   const file = path.join(folder, FOLDER_ID_FILE);
@@ -72,10 +71,7 @@ interface FolderRecord {
   isShared: boolean;
 }
 
-/**
- * Records of the output folders of batches, by the folder's id and by its last path. With two records, a batch is found
- * after its folder was moved, and after the folder's id was lost.
- */
+/** Records output folders of batches by id and by last path, to find moved folders and folders without an id. */
 export class BatchFolders {
   readonly #folder: string;
 

@@ -54,10 +54,7 @@ export class CancelMarks {
       if (isId(name) && (await isFinished(name))) this.remove(name);
   }
 
-  /**
-   * Calls `onMark` repeatedly while a task is marked. Does not keep the process alive.
-   * @returns a function that stops the calls
-   */
+  /** Calls `onMark` repeatedly while a task is marked, without keeping the process alive. @returns a stop function */
   watch(id: string, onMark: () => void): () => void {
     const calls = this.#watched.get(id) ?? new Set();
     this.#watched.set(id, calls.add(onMark));

@@ -56,8 +56,7 @@ export class ForgottenTasks {
   }
 
   /**
-   * Removes an intent of the task that a killed process has left in `open/`. Without the finished record, the intent
-   * would be submitted again.
+   * Removes an intent left in `open/` by a killed process, because it would be submitted again.
    * @returns false if a process is working on the task
    */
   async #removeLeftoverIntent(id: string): Promise<boolean> {
@@ -70,7 +69,7 @@ export class ForgottenTasks {
     return true;
   }
 
-  /** Records the outcome in the task's claims, because otherwise the claimed rows would have an unknown outcome. */
+  /** Records the outcome in the task's claims, because otherwise the outcome of their rows would be unknown. */
   async #recordInClaims(task: Task): Promise<void> {
     const { folder } = this.#ledger;
     const { claim, id } = task;
@@ -80,7 +79,7 @@ export class ForgottenTasks {
     for (const file of this.#adopted.get(id) ?? []) await recordAdoptedOutcome(file, task);
   }
 
-  /** Removes the record after all other files, so that the next sweep repeats an interrupted removal. */
+  /** Removes the record last, so that the next sweep repeats an interrupted removal. */
   #removeFiles(name: string): void {
     const id = parseTaskName(name);
     if (id === undefined || !isId(id)) return;

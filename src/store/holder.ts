@@ -4,7 +4,7 @@ import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
 export const HOLDER_MS = 60_000;
 
-/** Shows other processes that this process is working on its tasks. One ticket covers all tasks, to save writes. */
+/** Shows other processes that this process is working on its tasks. One ticket for all tasks saves writes. */
 export class Holder {
   readonly mark = randomBytes(8).toString("hex");
   readonly #tickets: Tickets;
@@ -86,7 +86,7 @@ export class Holder {
       this.#ticket = ticket;
       previous.release();
     } catch {
-      // Another process can now take the tasks over. This process detects a takeover before it submits or ends a task.
+      // Another process can take the tasks over, which this process detects before it submits or ends a task.
     }
   }
 }

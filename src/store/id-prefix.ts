@@ -4,10 +4,10 @@ import { joinFirst } from "../lib/short-text.ts";
 import { getTaskId, type Task } from "../task/task.ts";
 import { isId } from "./ledger-name.ts";
 
-/** Minimum length of a prefix, because a shorter prefix would often match another task. */
+/** A shorter prefix would often match another task. */
 const MIN_LENGTH = 6;
 
-/** Prefix of most ids of the service. Users often omit the prefix. */
+/** Prefix of most ids of the service, which users often omit. */
 const SERVICE_PREFIX = "task_";
 
 export function mayBePrefix(text: string): boolean {
@@ -51,7 +51,7 @@ export class IdPrefixes {
   }
 }
 
-/** Sequential number at the end of an id. A prefix must end before the number, because `task_1` is not `task_10`. */
+/** A prefix must end before the sequential number of an id, because `task_1` is not `task_10`. */
 const SEQUENCE_NUMBER = /(?<![A-Za-z0-9])\d{1,6}$/;
 
 function matchesPrefix(id: string, text: string): boolean {

@@ -31,10 +31,7 @@ export function unsortedNames(folder: string): string[] {
 const READS_PER_TURN = 64;
 let reads = 0;
 
-/**
- * Reads synchronously, because an asynchronous read of a small file takes five times as long. Loads the parser at the
- * first read, because a submit does not need the parser.
- */
+/** Reads synchronously, which is five times as fast. Loads the parser late, because a submit does not need it. */
 async function readParts(id: string, files: readonly string[]): Promise<ReadTask> {
   reads += 1;
   if (reads % READS_PER_TURN === 0) await nextTurn();
@@ -93,10 +90,7 @@ export class LedgerFiles {
     return unsortedNames(this.#minuteFolder(id)).some((name) => parseTaskName(name) === id);
   }
 
-  /**
-   * Yields the finished tasks whose file names match, newest first.
-   * @param since id of the oldest task to include
-   */
+  /** Yields finished tasks with matching file names, newest first. @param since id of the oldest task to include */
   async *doneNewestFirst(isWanted: (name: string) => boolean, since = ""): AsyncGenerator<LedgerEntry> {
     for (const folder of this.#minutes()) {
       for (const name of listFolder(folder).reverse()) {
@@ -108,10 +102,7 @@ export class LedgerFiles {
     }
   }
 
-  /**
-   * Returns the latest finished tasks whose file names match, newest first.
-   * @param maxFolders maximum number of folders to search, because a search of a long history would be slow
-   */
+  /** Returns the latest finished tasks with matching names, newest first. @param maxFolders limits slow searches */
   async recentDone(
     isWanted: (name: string) => boolean,
     max: number,
@@ -131,10 +122,7 @@ export class LedgerFiles {
     return entries;
   }
 
-  /**
-   * Moves a task to the finished tasks. The move is not synced, because the last line of the task's file marks the task
-   * as finished even if a power cut undoes the move.
-   */
+  /** The move is not synced: the file's last line marks the task as finished even after a power cut. */
   async moveToDone(task: Task): Promise<void> {
     const folder = this.#minuteFolder(task.id);
     await moveInto(folder, this.part(task.id, 1), path.join(folder, doneName(task)));

@@ -104,10 +104,7 @@ function canonical(fields: object): string {
   return JSON.stringify(Object.entries(fields).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/**
- * Folder of a finished task below `done/`, and of its later parts below `parts/`. The folder is the minute in which the
- * task began, such as `2026-01-31/1205`, so that each folder stays small.
- */
+/** Folder below `done/` and `parts/`: the minute in which the task began (`2026-01-31/1205`), to keep folders small. */
 export function minuteFolder(id: string): string {
   return path.join(`${id.slice(0, 4)}-${id.slice(4, 6)}-${id.slice(6, 8)}`, id.slice(9, 13));
 }

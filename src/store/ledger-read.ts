@@ -18,7 +18,7 @@ import {
 
 // Searches compare tags in file names, so that only files of possible matches are read.
 
-/** Maximum number of tasks for an estimate of a duration. More tasks would hardly improve the estimate. */
+/** Maximum number of tasks for an estimate of a duration. More tasks would hardly improve it. */
 const MAX_RECENT_TASKS = 50;
 const MAX_RECENT_FOLDERS = 200;
 

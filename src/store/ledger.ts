@@ -37,7 +37,7 @@ import { WorkFolders } from "./work-folders.ts";
 /** Maximum number of files that are open at once, well below the system's limit. */
 const MAX_OPEN_FILES = 32;
 
-/** Maximum age of a daily sum. Older sums than today's are kept, because the clock might be set back. */
+/** Maximum age of a daily sum. Sums of earlier days are kept, because the clock might be set back. */
 const MAX_SPENDING_AGE_MS = 7 * 24 * 3_600_000;
 
 const BEGIN_HINT =
@@ -51,9 +51,9 @@ export interface OwnedTask {
 
 export interface BeginOptions {
   id?: string;
-  /** Whether several processes might begin the task under the same id. Only one process succeeds. */
+  /** Whether several processes might begin the task under the same id. Only one succeeds. */
   isShared?: boolean;
-  /** Whether the intent also marks the first request as submitted, because the request is sent immediately. */
+  /** Whether the intent also marks the first request as submitted, because it is sent immediately. */
   isSent?: boolean;
   claim?: string | undefined;
   once?: boolean;
@@ -162,7 +162,7 @@ export class Ledger {
     return isoTime(this.clock.now());
   }
 
-  /** Removes the new file if its name cannot be synced, because the file would look like a submitted request. */
+  /** Removes the new file if its name cannot be synced, because it would look like a submitted request. */
   async #syncName(owned: OwnedTask): Promise<void> {
     try {
       await syncFolder(this.files.openFolder);
@@ -173,11 +173,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Withdraws a task that was not sent. Records `not_sent` lines, so that a process that takes the task over does not
-   * send its requests.
-   * @throws StateFolderError
-   */
+  /** Withdraws an unsent task. Its `not_sent` lines prevent other processes from sending. @throws StateFolderError */
   async withdraw(owned: OwnedTask): Promise<void> {
     const { task, file, part } = owned;
     const lines = task.requests.map(
@@ -201,7 +197,7 @@ export class Ledger {
     return this.#guardedSync(() => this.#holder.isHeld(id, holder));
   }
 
-  /** Whether the process of a task cannot be checked, because the process runs on another machine or in a container. */
+  /** Whether the task's process cannot be checked, because it runs on another machine or in a container. */
   isUnreachable({ holder }: Task): boolean {
     const holderProcess = this.#guardedSync(() => this.#holder.findProcess(holder));
     return holderProcess !== null && this.processes.isAlive(holderProcess) === null;
@@ -213,10 +209,7 @@ export class Ledger {
     return this.#guardedSync(() => this.#holder.findProcess(latest.holder)) ?? this.livingServer(latest);
   }
 
-  /**
-   * Returns the running server of a task; null if the user must decide about the task's outcome.
-   * @throws StateFolderError
-   */
+  /** Returns the running server of a task; null if the user must decide about its outcome. @throws StateFolderError */
   async livingServer(task: Task): Promise<ProcessIdentity | null> {
     const { server } = task.intent;
     if (server === undefined || isUnknown(task)) return null;
@@ -266,7 +259,7 @@ export class Ledger {
     }
   }
 
-  /** @returns null if another process has created the part, or has moved the task */
+  /** @returns null if another process has created the part or moved the task */
   async #openPart(id: string, part: number, line: Line, isOwn: boolean): Promise<TaskFile | null> {
     const name = this.files.part(id, part);
     try {
@@ -283,10 +276,7 @@ export class Ledger {
     }
   }
 
-  /**
-   * Whether a task is unfinished and this process's part is still the last part.
-   * @throws the disk's error
-   */
+  /** Whether a task is unfinished and this process's part is still the last. @throws the disk's error */
   hasLastPart({ task, part, file }: OwnedTask): boolean {
     if (isPresent(this.files.part(task.id, part + 1)) || !file.isInPlace()) return false;
     return part === 1 || this.files.isOpen(task.id);
@@ -356,7 +346,7 @@ export class Ledger {
     });
   }
 
-  /** Applies `lostReplyLines` to a task if its process has ended, without recording the lines. */
+  /** Applies `lostReplyLines` to a task whose process has ended, without recording the lines. */
   async withLostReplies(task: Task): Promise<Task> {
     if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
     const entry = await this.read(task.id);
@@ -425,7 +415,7 @@ export class Ledger {
       parseTaskName(path.basename(entry.file)) ?? path.basename(entry.file);
     const finished = this.files.doneNewestFirst(isWanted, since);
     for (let next = await this.#next(finished); next; next = await this.#next(finished)) {
-      // A task that was finished after the first listing is in both listings.
+      // A task that finished after the first listing is in both.
       if (open[0] && entryId(open[0]) === entryId(next)) open.shift();
       while (open[0] && entryId(open[0]) > entryId(next)) yield open.shift() as LedgerEntry;
       yield next;
@@ -443,8 +433,7 @@ export class Ledger {
   }
 
   /**
-   * Finds the newest task for each id or unique prefix of at least 6 characters. Unknown ids are omitted.
-   * @throws UsageError if a prefix matches several tasks
+   * Finds the newest task by id or unique prefix (at least 6 characters). @throws UsageError for an ambiguous prefix
    */
   findByIds(ids: readonly string[]): Promise<Map<string, Task>> {
     return findByIds(ids, this, true);
@@ -459,7 +448,6 @@ export class Ledger {
     return (await findByFiles(new Set([sha256]), this)).get(sha256) ?? null;
   }
 
-  /** Like `findByFile`, for many files at once. Unknown digests are omitted. */
   findByFiles(sha256s: ReadonlySet<string>): Promise<Map<string, Task>> {
     return findByFiles(sha256s, this);
   }

@@ -16,7 +16,6 @@ const OUTCOME_TYPES: ReadonlySet<unknown> = new Set([
   "failed",
 ]);
 
-/** Converts the lines of an earlier version to the current version. */
 export function upgradeLines(lines: readonly unknown[]): unknown[] {
   const intent = fieldsOf(lines[0]);
   // Earlier files of version 2 had the terms in the field `work`.

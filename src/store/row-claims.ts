@@ -28,7 +28,7 @@ const MAX_OPEN_FILES = 32;
 /** Line that is synced to a claim before the first request of its task is sent. The task parser ignores the line. */
 const BEGUN_LINE = `${JSON.stringify({ type: "begun" })}\n`;
 
-/** An attempt at a row whose outcome is missing from both the ledger and the claim. */
+/** An attempt at a row whose outcome is in neither the ledger nor the claim. */
 export interface LostTask {
   kind: "lost";
   file: string;
@@ -44,10 +44,9 @@ export interface ClaimedAttempt {
 }
 
 /**
- * The claims on a batch's rows. A claim is a small file for one attempt, created atomically with the intent of the
- * attempt's task, so that all processes use the same task id. The line `begun` is added before the first request is
- * sent, and the outcome before the task is moved to the finished tasks. If the task is later removed from the ledger,
- * the claim still shows whether a request was sent, and the outcome.
+ * The claims on a batch's rows. A claim is a file for one attempt, created atomically with the intent of its task, so
+ * that all processes use the same task id. `begun` is added before the first request is sent, and the outcome before
+ * the task is finished, so that both are still known after the task is removed from the ledger.
  */
 export class RowClaims {
   readonly #batch: string;
@@ -60,10 +59,7 @@ export class RowClaims {
     this.#folder = path.join(ledgerFolder, "batches", batchId);
   }
 
-  /**
-   * Reads the task ids of each row, in the order of the attempts. For a damaged claim, the path replaces the task id.
-   * @throws StateFolderError
-   */
+  /** Reads each row's task ids in order, with the path for a damaged claim. @throws StateFolderError */
   async load(): Promise<Map<string, string[]>> {
     return this.#guarded(async () => {
       const entries = unsortedNames(this.#folder).sort().flatMap(claimedAttempt);
@@ -148,8 +144,7 @@ export class RowClaims {
     if (this.#hasFolder) return;
     await makeFolder(this.#folder, 0o700);
     this.#hasFolder = true;
-    // Leftovers are removed only before a claim is created, because a dry run must not remove files. Errors are
-    // ignored, because leftovers do no harm.
+    // Leftovers are removed only before a claim is created, because a dry run must not remove files.
     await removeOldTemporaryFiles(
       this.#folder,
       (name) => temporaryTarget(name) !== undefined,
@@ -218,10 +213,7 @@ export async function findAdoptedClaims(ledgerFolder: string): Promise<Map<strin
   return claims;
 }
 
-/**
- * Replaces a claim that contains only a task id by a claim with the task's intent and outcome, durably.
- * @throws the disk's error
- */
+/** Replaces an id-only claim by one with the task's intent and outcome, durably. @throws the disk's error */
 export async function recordAdoptedOutcome(claim: string, task: Task): Promise<void> {
   const { id, intent, submittedAt } = task;
   const end = summaryLines(task).map(formatLine).join("");

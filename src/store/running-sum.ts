@@ -20,7 +20,7 @@ export class RunningSum {
   readonly #parseName: (name: string) => Entry | null;
   #entries = new Map<string, Entry | null>();
 
-  /** @param parseName returns the entry for a file name; null if the file is not part of the sum */
+  /** @param parseName returns null for a file that is not part of the sum */
   constructor(folder: string, parseName: (name: string) => Entry | null) {
     this.#folder = folder;
     this.#parseName = parseName;
@@ -50,7 +50,7 @@ export interface Charge {
   credits: number;
 }
 
-/** `spent`: sum of the day's other charges, in credits. */
+/** `spent`: the day's other charges, in credits. */
 export type Announcement = { ok: true } | { ok: false; spent: number };
 
 /** Sums are integers, in millionths of a credit, because sums of decimals are inexact. */
@@ -82,9 +82,8 @@ export class DailySpending {
   }
 
   /**
-   * Announces a submit if its charge does not raise the day's sum above the cap. The file of the charge is created
-   * before all files are listed, so that two processes cannot exceed the cap together. A request that is announced
-   * twice counts once.
+   * Announces a submit unless its charge would exceed the cap. The charge's file is created before all files are
+   * listed, so that two processes cannot exceed the cap together. A request that is announced twice counts once.
    * @param day local day, such as `2026-01-31`
    * @param cap in credits; null: no cap
    * @throws StateFolderError
@@ -102,7 +101,7 @@ export class DailySpending {
           if (cap !== null) await syncFolder(folder);
           return { ok: true };
         }
-        // A file that already existed is not removed, because an earlier attempt might have been charged.
+        // An existing file is not removed, because an earlier attempt might have been charged.
         if (isNew) removeIfPresent(file);
         if (attempt === MAX_ATTEMPTS || !isNew)
           return { ok: false, spent: (units - toUnits(charge.credits)) / UNITS_PER_CREDIT };
@@ -117,7 +116,7 @@ export class DailySpending {
     await withStateFolderErrors(this.#folder, HINT, async () => removeIfPresent(file));
   }
 
-  /** Removes the announcements of a task that was not charged. Never throws, because leftovers only raise the sum. */
+  /** Removes the announcements of an uncharged task. Never throws, because leftovers only raise the sum. */
   forget(task: string): void {
     try {
       for (const day of unsortedNames(this.#folder).filter((name) => DAY.test(name)))

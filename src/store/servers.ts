@@ -14,7 +14,7 @@ export interface LivingServer {
   end(): void;
 }
 
-/** The running `imggen serve` processes. Each process has a ticket, so that its waiting tasks are not taken over. */
+/** The running `imggen serve` processes. Each has a ticket, so that its waiting tasks are not taken over. */
 export class Servers {
   readonly #tickets: Tickets;
   readonly #clock: Pick<Clock, "now">;

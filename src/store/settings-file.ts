@@ -25,10 +25,7 @@ export function settingsFile(folder: string): string {
   return path.join(folder, "config.json");
 }
 
-/**
- * Reads the settings, which are empty if the file does not exist. Removes the permissions of other users.
- * @throws SettingsError if the file is damaged or cannot be read
- */
+/** Reads the settings, if any, and removes other users' permissions. @throws SettingsError if damaged or unreadable */
 export function readSettings(file: string): Settings {
   let text: string;
   try {
@@ -63,10 +60,7 @@ function isUnquotedValue(value: unknown): boolean {
   return typeof value === "number" || typeof value === "boolean" || value instanceof ExactInteger;
 }
 
-/**
- * Binds an unbound API key to the stored base URL, because earlier releases did not store a binding. Removes the
- * bindings of missing keys.
- */
+/** Binds a key of an earlier release to the stored base URL. Removes the bindings of missing keys. */
 export function bindKeys({ apiKeyBaseUrl, generatorKeyOrigin, ...settings }: Settings): Settings {
   const { apiKey, baseUrl, generatorKey } = settings;
   const boundBaseUrl = apiKey === undefined ? undefined : (apiKeyBaseUrl ?? baseUrl);

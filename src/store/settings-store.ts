@@ -35,15 +35,12 @@ export class SettingsStore {
     return readSettings(this.file);
   }
 
-  /**
-   * Changes settings, and keeps simultaneous changes of other processes.
-   * @throws SettingsError if the file is damaged, or the disk is full
-   */
+  /** Keeps other processes' simultaneous changes. @throws SettingsError if the file is damaged, or the disk is full */
   async update(changes: Changes): Promise<void> {
     await this.#exclusively(async () => this.#write(await this.read(), changes));
   }
 
-  /** Removes temporary files of killed processes, because they might contain the key. @throws SettingsError */
+  /** Removes temporary files of killed processes, which might contain the key. @throws SettingsError */
   async removeLeftovers(): Promise<boolean> {
     if (findLeftovers(this.file).length === 0) return false;
     await this.#exclusively(async () => {});
@@ -72,7 +69,7 @@ export class SettingsStore {
     }
   }
 
-  /** @throws Error after the maximum wait, with the id of the process that is writing settings */
+  /** @throws Error after the maximum wait, with the id of the writing process */
   async #waitForTicket(folder: string): Promise<HeldTicket> {
     const tickets = new Tickets(folder, this.#processes, systemClock);
     tickets.sweep(CONFIG);
@@ -94,7 +91,7 @@ export class SettingsStore {
     try {
       await this.#writeInMode(0o600, allChanges);
     } catch (error) {
-      // Some file systems do not support modes. 0o666 is conf's default, and conf does not try to set its default.
+      // Some file systems do not support modes. conf does not try to set 0o666, its default.
       if (!isModeError(error)) throw error;
       await this.#writeInMode(0o666, allChanges);
     }

@@ -4,7 +4,7 @@ import { userId } from "../lib/processes.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import type { Wording } from "../lib/wording.ts";
 
-/** The state folder cannot be read or written. Tasks that were accepted earlier are safe in the ledger. */
+/** The state folder cannot be read or written. Tasks accepted earlier are safe in the ledger. */
 export class StateFolderError extends ImggenError {
   readonly type = "save_failed";
 
@@ -22,10 +22,7 @@ export class StateFolderError extends ImggenError {
 export class UnreadableRecordError extends ImggenError {
   readonly type = "save_failed";
 
-  /**
-   * @param clause the unknown fact, as in `so its cost is not known`
-   * @param advice how to continue without the record, as a sentence
-   */
+  /** @param clause the unknown fact, as in `so its cost is not known` @param advice how to continue, as a sentence */
   constructor(file: string, why: string, clause: string, advice?: Wording, cause?: unknown) {
     const [repairAdvice = `Fix ${file}, or move it away.`] = ownershipAdvice(cause, file);
     const hint = ["Nothing was sent.", advice ?? "", repairAdvice];
@@ -42,7 +39,7 @@ const LEDGER_IN_STATE = /[/\\]tasks(?:[/\\].*)?$/;
 
 function ownershipAdvice(cause: unknown, file: string): string[] {
   const isForeign = ["EACCES", "EPERM"].includes(errorCode(cause) ?? "");
-  // Windows does not have `chown`, and root does not need to own the folder.
+  // Windows has no `chown`, and root does not need to own the folder.
   if (!isForeign || !userId()) return [];
   const state = file.replace(LEDGER_IN_STATE, "");
   return [`If another user owns it, as after sudo: sudo chown -R "$USER" ${shellWord(state)}`];

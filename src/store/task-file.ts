@@ -23,7 +23,7 @@ export function mayUseReserve({ type }: Line): boolean {
 export class TaskFile {
   readonly path: string;
   readonly #file: DiskFile;
-  /** Whether the last line might be incomplete, so that the next line must begin with a line feed. */
+  /** Whether the last line might be incomplete, so that the next must begin with a line feed. */
   #isTorn: boolean;
   readonly #makeRoom: () => void;
 
@@ -36,8 +36,7 @@ export class TaskFile {
   }
 
   /**
-   * Creates a task's file with its first line. Does not use the reserved disk space, because a request must not be
-   * submitted while the disk is full.
+   * Creates a task's file with its first line, not in the reserved space: a full disk must prevent a submit.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
@@ -133,11 +132,7 @@ export class TaskFile {
     this.#file.write(Buffer.from(text));
   }
 
-  /**
-   * Closes a part of an unfinished task with the line `released`. The line is not synced, because it has no effect
-   * after this process has ended.
-   * @param at ISO 8601
-   */
+  /** Closes a part with an unsynced line `released`, which has no effect after this process. @param at ISO 8601 */
   release(at: string): void {
     try {
       this.#write({ type: "released", at });
@@ -158,7 +153,7 @@ export class TaskFile {
   }
 }
 
-/** Syncs a file that another process has written. Never throws. */
+/** Syncs another process's file. Never throws. */
 export async function syncIfPossible(path: string): Promise<void> {
   try {
     const file = DiskFile.openToRead(path);

@@ -138,7 +138,7 @@ const SCHEMAS = new Map(
   Object.entries(LINES).map(([type, fields]) => [type, z.object({ type: z.literal(type), ...fields })]),
 );
 
-/** Builds a task from the contents of its files, in order. Skips incomplete lines, because a crash can cause them. */
+/** Builds a task from the contents of its files, in order. Skips incomplete lines, which a crash can cause. */
 export function readTaskLines(id: string, [content = "", ...furtherParts]: readonly string[]): ReadTask {
   if (!content.includes("\n")) return { kind: "stub" };
   const [first, ...rest] = upgradeLines(splitLines(content));

@@ -13,10 +13,7 @@ const REMOVE_OPTIONS = { recursive: true, force: true, maxRetries: 5 } as const;
 const SCRATCH = "scratch-";
 const MAX_SCRATCH_AGE_MS = 24 * 3_600_000;
 
-/**
- * Private folders that store the replies of providers until the images are saved. Each attempt has a separate folder,
- * which is removed only after the task has ended.
- */
+/** Private folders for the replies of providers, one per attempt. They are removed only after the task has ended. */
 export class WorkFolders {
   readonly folder: string;
 
@@ -28,7 +25,7 @@ export class WorkFolders {
     return path.join(this.folder, id, `${request}-${attempt}`);
   }
 
-  /** New folder for replies about a job that is not in the ledger. `sweep` removes the folder after a day. */
+  /** New folder for a job that is not in the ledger. `sweep` removes it after a day. */
   scratch(): string {
     return path.join(this.folder, `${SCRATCH}${randomDigits()}`);
   }
@@ -39,8 +36,7 @@ export class WorkFolders {
   }
 
   /**
-   * Copies the replies to an attempt durably to a folder that only the user removes, because the reply folder is
-   * removed after the task has ended.
+   * Copies an attempt's replies durably to a folder that only the user removes.
    * @param reply path of another reply to copy, outside the reply folder
    * @throws the disk's error
    */
@@ -73,7 +69,7 @@ export class WorkFolders {
     return stats ? nowMs - stats.mtimeMs > MAX_SCRATCH_AGE_MS : false;
   }
 
-  /** Whether an attempt has a saved reply: a non-empty file that is not hidden. @throws StateFolderError */
+  /** Whether an attempt has a reply: a non-empty file that is not hidden. @throws StateFolderError */
   hasReply(id: string, request: number, attempt: string): boolean {
     return this.#nonEmptyFiles(id, request, attempt).some((name) => !name.startsWith("."));
   }
