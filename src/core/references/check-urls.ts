@@ -6,8 +6,7 @@ import { InvalidRequestError } from "../../models/invalid-request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 
 /**
- * Checks types and sizes of reference images with HEAD requests.
- * @param label name of an image in messages
+ * Checks types and sizes with HEAD requests.
  * @returns warnings about images that could not be checked
  * @throws InvalidRequestError for the first unusable image, InterruptedError
  */
@@ -27,10 +26,7 @@ export async function checkUrls(
   return heads.flatMap((head, index) => headWarnings(`${label} ${redactUrl(uniqueUrls[index] ?? "")}`, head));
 }
 
-/**
- * Checks whether a URL has expired. A HEAD request cannot check this, because it also fails if the signature is valid
- * only for GET.
- */
+/** Checks the expiry of a URL. A HEAD request cannot: it also fails if the signature is valid only for GET. */
 function expiredHead(url: string, nowMs: number): ImageHead | null {
   const expiryMs = URL.canParse(url) ? signedUntilMs(url) : null;
   return expiryMs !== null && expiryMs <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;
@@ -51,10 +47,7 @@ function headWarnings(image: string, head: ImageHead): string[] {
 /** Time of a signature at Amazon and Google, such as `20261122T124500Z`. */
 const COMPACT_TIME = /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/;
 
-/**
- * Returns the expiry of a signed URL from its query, in milliseconds since the epoch, or null. Supports the forms of S3
- * and compatible services, Google, CloudFront and Azure.
- */
+/** Returns the expiry of a signed URL (S3, Google, CloudFront, Azure) in milliseconds since the epoch, or null. */
 export function signedUntilMs(url: string): number | null {
   const query = new Map([...new URL(url).searchParams].map(([name, value]) => [name.toLowerCase(), value]));
   for (const vendor of ["amz", "goog"]) {

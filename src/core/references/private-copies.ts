@@ -21,10 +21,7 @@ export interface PrivateCopiesOptions {
   resolvePath: (file: string) => string;
 }
 
-/**
- * Copies of reference images, so that a task at the user's generator can run long after the command has exited, even if
- * the original files are gone. A copy is named by the digest of its bytes, and is a `file:` URL in the request.
- */
+/** Copies of reference images, so that a task can run after the originals are gone. A copy is named by its digest. */
 export class PrivateCopies implements RequestReferences {
   readonly #options: PrivateCopiesOptions;
   /** Files by name, so that each file is checked once for all requests. */

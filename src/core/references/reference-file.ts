@@ -20,7 +20,7 @@ export interface ReferenceFile {
   sha256: string;
   /** Extension of the image's type, without the dot. */
   extension: string;
-  /** Warning that the service might refuse the image, or null. */
+  /** Warning that the service might refuse the image. */
   warning: string | null;
 }
 

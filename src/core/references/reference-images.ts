@@ -8,18 +8,15 @@ import { isUnchanged, type ReferenceFile } from "./reference-file.ts";
 import { type UploadCommand, uploadFile } from "./upload-command.ts";
 
 export interface ReferenceOptions {
-  /** The files among a request's reference images. */
   files: readonly ReferenceFile[];
   /** Upload command, or null if there are no files. */
   command: UploadCommand | null;
   cache: UploadCache;
-  /** Whether URLs of earlier uploads are reused. */
   usesCache: boolean;
-  /** Whether HEAD requests check the type and size of the image at each URL. */
+  /** Whether HEAD requests check the image at each URL. */
   checksUrls: boolean;
   /** Name of an image in messages. */
   label: string;
-  /** Environment of the upload command. */
   env: Record<string, string | undefined>;
 }
 
@@ -48,19 +45,13 @@ export class ReferenceImages implements RequestReferences {
     this.#options = options;
   }
 
-  /**
-   * Returns the request with the URLs of earlier uploads, or null if a file was never uploaded.
-   * @throws StateFolderError
-   */
+  /** Returns the request with earlier uploads' URLs, or null if a file was never uploaded. @throws StateFolderError */
   async asRecorded(request: GenerationRequest): Promise<GenerationRequest | null> {
     const urls = await this.#earlierUrls();
     return this.#options.files.every(({ name }) => urls.has(name)) ? withUrls(request, urls) : null;
   }
 
-  /**
-   * Returns the request with the URLs of reusable uploads, and the files that a submit would upload.
-   * @throws StateFolderError
-   */
+  /** @throws StateFolderError */
   async plan(request: GenerationRequest): Promise<ReferencePlan> {
     const earlier = await this.#earlierUrls();
     const urls = new Map([...earlier].filter(([, url]) => isReusable(url)));

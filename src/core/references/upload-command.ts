@@ -17,9 +17,7 @@ import type { ReferenceFile } from "./reference-file.ts";
 const FILE = "{file}";
 
 export interface UploadCommand {
-  /** Text of the setting, unchanged. */
   text: string;
-  /** The program and its arguments. */
   words: readonly string[];
 }
 
@@ -54,10 +52,9 @@ function refusedError(message: string, hint = "For example: my-upload-script {fi
 const KEY_VARIABLES = /^IMGGEN_(?:API|GENERATOR)_KEY$/;
 
 /**
- * Uploads a file with the user's command, which is run without a shell and without API keys in its environment.
+ * Uploads a file with the user's command, which runs without a shell and without API keys in its environment.
  * @returns the URL that the command prints
- * @throws UsageError if the command fails or does not print exactly one https URL, InterruptedError; nothing was sent
- * to the service
+ * @throws UsageError if the command fails or does not print one https URL, InterruptedError; nothing was sent
  */
 export async function uploadFile(
   file: ReferenceFile,
