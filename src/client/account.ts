@@ -36,7 +36,7 @@ export function checkApiKey(input: string, label: string): string {
   return key;
 }
 
-/** Refuses a key that was pasted with other text: a header's name, quotes, a variable's name. @throws UsageError */
+/** Refuses a key pasted with other text: a header's name, quotes, a variable's name. @throws UsageError */
 function refuseWrapped(key: string, label: string): void {
   if (/^(?:authorization\s*:|bearer\s|basic\s)/i.test(key))
     throw new UsageError(`${label} is a whole header: give the key alone, without the words before it.`);
@@ -59,8 +59,7 @@ export function checkSecret(input: string, label: string): string {
 }
 
 /**
- * Checks a key or a login `user:password`. A login can contain all characters except control characters,
- * because it is sent in Base64.
+ * Checks a key or a login `user:password`, in which only control characters are refused: it is sent in Base64.
  * @throws UsageError
  */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {
@@ -79,7 +78,7 @@ export function requireApiKey(setting: { value: string; label: string } | undefi
   });
 }
 
-/** Checks a base URL. Refuses `http:` for other machines, because each request contains the key. @throws UsageError */
+/** Refuses `http:` for other machines, because each request contains the key. @throws UsageError */
 export function checkBaseUrl(text: string, label: string): string {
   refuseQuerySecret(text, label, phrase`Set IMGGEN_API_KEY, or store the key: ${action("run", "login")}`);
   const completeUrl = withScheme(text);
@@ -117,7 +116,7 @@ function refuseEndpoint(text: string, label: string): void {
     });
 }
 
-/** Adds the scheme to an address such as `example.com/api`, or returns null for other texts. */
+/** Adds the scheme to an address such as `example.com/api`; null for other texts. */
 export function withScheme(text: string): string | null {
   if (!/^[a-z0-9.-]*[a-z0-9](:\d+)?(\/|$)/i.test(text) || !URL.canParse(`https://${text}`)) return null;
   const { hostname } = new URL(`https://${text}`);

@@ -30,7 +30,7 @@ export function rowJson({ row, isSkipped, report, error }: RowResult, words: Voc
   return { ...describeFailure(error, words), files: [], warnings: [], ...position };
 }
 
-/** Returns the JSON of a batch's totals. Pending and unsent rows also count as failed. */
+/** Pending and unsent rows also count as failed. */
 export function summaryJson({ counts, rows, charged }: BatchResult): BatchSummary {
   const { saved, skipped, unknown, pending, waiting, notSent, cost } = counts;
   const failed = counts.failed + pending + notSent;

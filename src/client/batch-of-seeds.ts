@@ -18,7 +18,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 
 type Flags = Omit<FlagsOf<typeof GENERATE>, "seed">;
 
-/** Checks a batch with one request per seed. @throws UsageError, InvalidRequestError for the first invalid request */
+/** @throws UsageError, InvalidRequestError for the first invalid request */
 export async function checkBatchOfSeeds(
   prompt: string,
   seeds: readonly WholeNumber[],
@@ -76,7 +76,7 @@ export function seedsJson(
   return { ok: result.counts.isComplete, tasks, credits: summaryJson(result).credits };
 }
 
-/** Returns the result of a row that this run did not start. An earlier run might have charged the row. */
+/** Result of a row that this run did not start. An earlier run might have charged the row. */
 function unstartedResult(row: PlannedRow, stopped: ImggenError): RowResult {
   return isToSubmit(row) && row.resubmit === null
     ? notSentResult(row, stopped)
@@ -87,7 +87,6 @@ function sortByRow({ rows }: BatchPlan): PlannedRow[] {
   return rows.toSorted((a, b) => a.row - b.row);
 }
 
-/** Returns the JSON of a dry run: the number of requests to submit, and the first request. */
 export function seedsPlanJson(
   plan: BatchPlan,
   described: DescribedRequest | null,

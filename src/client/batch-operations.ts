@@ -52,7 +52,6 @@ interface BatchCall
 export interface CheckedBatch {
   spec: BatchSpec;
   skipped: readonly SkippedRow[];
-  /** Warnings to show before anything is charged. */
   warnings: readonly string[];
 }
 
@@ -64,7 +63,6 @@ export interface BatchKind
   /** Model for which the target's terms are read. Default: the model of the call, otherwise the generator's default. */
   model?: string | undefined;
   takesColumns?: boolean;
-  /** Default template of file names. */
   fileName?: string;
   images?: { label?: string; resolvePath?: (file: string) => string };
 }
@@ -108,9 +106,8 @@ export async function checkBatchOfRows(
 }
 
 /**
- * Skips unsupported combinations and repeated combinations.
- * @throws UsageError for a value that no model supports, because the value is probably a typing error, and
- * the other combinations would be charged
+ * Skips unsupported and repeated combinations.
+ * @throws UsageError for a value that no model supports: after a typing error, the others would be charged
  */
 export async function checkCombinations(
   rows: readonly RowValues[],
@@ -139,8 +136,7 @@ export async function checkCombinations(
 
 /**
  * Plans a batch and checks its budget. Neither connects nor writes.
- * @returns `described`: the first request as the target would send it, or null if the target sends requests
- * unchanged
+ * @returns `described`: the first request as the target would send it; null if the target sends requests unchanged
  * @throws BudgetExceededError, InvalidRequestError, ManifestError
  */
 export async function planBatch(
@@ -242,7 +238,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
   return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
-/** Resolves paths relative to the working folder, because only paths in a manifest are relative to the manifest. */
+/** Resolves paths relative to the working folder: only paths in a manifest are relative to the manifest. */
 function resolveImagePaths(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
@@ -282,11 +278,7 @@ function requireKnownValues(
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
-/**
- * Returns all combinations of the values of fields. A text is split at commas, unless it is in double quotes
- * or its field is set several times.
- * @throws UsageError
- */
+/** Combines all values of fields. A text is split at commas, unless quoted or set several times. @throws UsageError */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },
   omittedName?: string,

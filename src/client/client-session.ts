@@ -20,7 +20,7 @@ export interface ClientSession {
   readonly isSandbox: boolean;
   /** Defaults from config.json. Absent if settings do not apply to the session's requests. */
   readonly savedFields?: SavedFields | undefined;
-  /** Cost limits of the session. They are checked before each submit of a paid request. */
+  /** Cost limits, checked before each submit of a paid request. */
   readonly caps?: readonly Cap[] | undefined;
   readonly onSandboxNotice?: ((notice: SandboxNotice) => void) | undefined;
   readonly onExchange?: HttpClientOptions["onExchange"] | undefined;

@@ -38,18 +38,16 @@ import { termsFromSettings } from "./targets/generator-target.ts";
 import { modelsInEffect } from "./targets/matrix-setting.ts";
 
 /**
- * Generates images through one account with the guarantees of the command line: a request is submitted at
- * most once, each charge is recorded on disk at once, and an image gets its final file name only when the
- * file is complete. Clients and commands can share a home, in one process or in several. Every call throws
- * only `ImggenFailure`.
+ * Generates images through one account. A request is submitted at most once, each charge is recorded on disk at once,
+ * and an image gets its final file name only when complete. Clients and commands can share a home, also across
+ * processes. Every call throws only `ImggenFailure`.
  */
 export interface Client {
   /** Submits a request, waits for its images and saves them. */
   generate(options: GenerateOptions): Promise<GenerateResult>;
   /**
-   * Returns the earlier task of an identical request, or null if no identical request was charged. Finishes
-   * the task if necessary, and downloads missing images again. Never submits a new task, but submits the
-   * unsent requests of an unfinished task.
+   * Returns the earlier task of an identical request, or null if none was charged. Finishes the task if necessary, and
+   * downloads missing images again. Submits only the unsent requests of an unfinished task.
    */
   reuse(options: ReuseOptions): Promise<GenerateResult | null>;
   /**
@@ -105,8 +103,7 @@ export function createSessionClient(session: ClientSession, requestTimeoutMs?: n
       ([calls, { Operations }]) =>
         new calls.PublishedCalls(session, new Operations(session, requestTimeoutMs)),
       (error) => {
-        // The next call retries the import, because the import can fail for a moment, for example if too many
-        // files are open.
+        // The next call retries the import, which can fail for a moment, for example if too many files are open.
         publishedCalls = null;
         throw error;
       },
@@ -177,15 +174,13 @@ function createBatch(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Results are not buffered. The batch waits after each result until the caller reads the result or
-      // leaves its loop.
+      // Results are not buffered: the batch waits until the caller reads each result or leaves its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();
       const onRow = (row: BatchRow) => rows.write(row).catch(() => {});
       const breakController = new AbortController();
       const running = run(onRow, breakController.signal).finally(() => void rows.close().catch(() => {}));
-      // `await running` below throws the error after the caller has read all earlier results. Without this
-      // handler, Node would report an unhandled rejection first.
+      // `await running` throws the error later. Without this handler, Node would report an unhandled rejection first.
       running.catch(() => {});
       try {
         yield* readable;
@@ -198,10 +193,7 @@ function createBatch(
   };
 }
 
-/**
- * Running calls of a client. A call is aborted by its caller's signal, and all calls are aborted when the
- * client is closed.
- */
+/** Running calls of a client. Each is aborted by its caller's signal, and all are aborted on close. */
 class Calls {
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
@@ -211,7 +203,7 @@ class Calls {
     this.#words = words;
   }
 
-  /** Sends nothing if the client is closed or a signal is already aborted. @throws ImggenFailure for every error */
+  /** Sends nothing if the client is closed or a signal is aborted. @throws ImggenFailure for every error */
   async run<Result>(
     stopSignals: readonly (AbortSignal | undefined)[],
     work: (signal: AbortSignal) => Promise<Result>,

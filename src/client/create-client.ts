@@ -14,10 +14,7 @@ import { thisProcess } from "./this-process.ts";
 import { userFolders } from "./user-folders.ts";
 import { requireUtf8Variables } from "./valid-text.ts";
 
-/**
- * Creates a client. Connects and writes nothing before the client's first call.
- * @throws ImggenFailure for invalid options
- */
+/** Creates a client. Connects and writes nothing before the first call. @throws ImggenFailure for invalid options */
 export function createClient(options: ClientOptions = {}): Client {
   return orFailure(() => {
     checkOptions("createClient", options);
@@ -88,7 +85,7 @@ function variable(name: string, value: string | undefined): Record<string, strin
   return value === undefined ? {} : { [name]: value };
 }
 
-/** Names of options and actions in messages of the package. An action that has no call is shown as a command. */
+/** Names of options and actions in messages. An action without a call is shown as a command. */
 export const PACKAGE_WORDS: Vocabulary = {
   options: {
     output: "output",

@@ -21,7 +21,7 @@ export interface EffectiveValue {
   label: string;
 }
 
-/** Formats a setting with its origin: `workflow fox.json from config.json`, `--workflow fox.json`. */
+/** Formats `workflow fox.json from config.json` or `--workflow fox.json`. */
 export function describeSetting(name: SettingName, { value, source, label }: EffectiveValue): string {
   const displayValue = isPath(name) ? path.basename(value) : value;
   return source === "config" ? `${name} ${displayValue} from config.json` : `${label} ${displayValue}`;
@@ -43,10 +43,7 @@ export class EffectiveSettings {
   readonly #isSandbox: boolean;
   #file: Settings | undefined;
 
-  /**
-   * @param read reads the config file, and throws SettingsError if the file is damaged
-   * @param isSandbox whether the sandbox replaces services and generators
-   */
+  /** @param read throws SettingsError if the file is damaged */
   constructor(env: Environment, read: () => Settings, flags: SettingFlags = {}, isSandbox = false) {
     this.#env = env;
     this.#read = read;
@@ -67,8 +64,7 @@ export class EffectiveSettings {
 
   /**
    * Returns the generator for new requests.
-   * @throws UsageError if one source sets both a generator and a base URL, or if a flag for generators has no
-   * effect
+   * @throws UsageError if one source sets a generator and a base URL, or a flag for generators has no effect
    */
   generator(): EffectiveValue | undefined {
     const { field = this.#flags.fieldJson } = this.#flags;
@@ -161,10 +157,7 @@ function isPath(name: keyof Settings): boolean {
   return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
-/**
- * @throws UsageError if a generator and a base URL are set, because only the user can decide which of the two is
- * allowed to charge
- */
+/** @throws UsageError for both a generator and a base URL: only the user can decide which is allowed to charge */
 function requireSingleTarget(
   generator: EffectiveValue | undefined,
   baseUrl: EffectiveValue | undefined,
@@ -177,10 +170,7 @@ function requireSingleTarget(
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/**
- * Returns the effective key if it is the key of an `imggen serve`. Ignores damaged settings, because a later
- * read reports them.
- */
+/** Returns the effective key if it is of an `imggen serve`. Ignores damaged settings, which a later read reports. */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveValue | undefined {
   try {
     const key = settings.get("apiKey");

@@ -1,7 +1,7 @@
 import { type ErrorType, ImggenError } from "../lib/error-types.ts";
 import { InterruptedError } from "../lib/interrupted.ts";
 
-/** Exit code of each error type. The codes are part of the interface for scripts. */
+/** Exit code of each error type, part of the interface for scripts. */
 export const EXIT_CODES = {
   internal: 1,
   usage: 2,

@@ -58,8 +58,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
-  // If nothing was charged, the hint does not promise that the image is safe, because a full disk can cut off
-  // a free reply.
+  // If nothing was charged, the image is not called safe, because a full disk can cut off a free reply.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {
@@ -87,7 +86,7 @@ function hintFor(type: ErrorType, facts: HintFacts, words: Vocabulary): string {
   return [`${cost} ${first}`.trim(), ...more].filter(Boolean).join("\n");
 }
 
-/** Returns the next step after an error without the cost, or an empty text. */
+/** Returns the next step without the cost, or an empty text. */
 export function getAdvice(error: ImggenError, words: Vocabulary): string {
   const facts = { resume: null, ledgerId: null, mentionedTaskId: null, free: undefined };
   const { hint = NEXT_STEPS[error.type]({ ...facts, charged: error.charged }) } = error.wording;
@@ -108,10 +107,7 @@ function extendHint(type: ErrorType, hint: string, resume: string | null, words:
     : [...lines, resumeHint].join("\n");
 }
 
-/**
- * Endings that users copy: a command, a folder, a URL. They get no full stop, because users would copy the
- * full stop too.
- */
+/** Endings that users copy (a command, a folder, a URL). A full stop would be copied too. */
 const PASTED_ENDING = /(?::|\bsee) (?:imggen|chmod|sudo|npm) .*$|\/$|\bhttps?:\/\/\S+$/;
 
 function withFullStop(hint: string): string {

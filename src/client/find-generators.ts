@@ -29,14 +29,12 @@ export interface FoundServer extends FoundGenerator {
   models: string[];
 }
 
-/** A server on this machine that requires a key. */
 export interface LockedServer {
-  /** Value for `--generator`. The kind is OpenAI's, unless the server's replies identify another kind. */
+  /** Value for `--generator`: OpenAI's kind, unless the server's replies identify another. */
   generator: string;
   port: number;
 }
 
-/** A service whose key is set in an environment variable. */
 export interface FoundService extends FoundGenerator {
   variable: string;
 }
@@ -45,10 +43,7 @@ const ANSWER_TIMEOUT_MS = 1_000;
 const MAX_MODELS = 100;
 const MAX_NAME_LENGTH = 200;
 
-/**
- * Kinds of local servers. If several kinds match, the last kind is used, because its API has more features
- * than OpenAI's.
- */
+/** If several kinds match, the last is used, because its API has more features than OpenAI's. */
 const LOCAL_KINDS = (["openai", "sdapi", "comfyui"] as const).flatMap((name) => {
   const local: LocalSearch | undefined = KINDS[name].local;
   return local === undefined ? [] : [{ name, local }];
@@ -82,8 +77,7 @@ async function findServer(
   const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
     const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
-    // If the replies to several kinds require a key, OpenAI's kind is used, because a server might reply 401
-    // to every path, and most servers are of OpenAI's kind.
+    // OpenAI's kind is preferred: most servers are of that kind, and a server might reply 401 to every path.
     return locked
       ? { generator: (others.length === 0 ? locked : (replies[0] ?? locked)).spec.name, port }
       : null;
@@ -123,7 +117,7 @@ function queryAllKinds(
   );
 }
 
-/** `own`: the reply matches the kind. `locked`: the server requires a key. `other`: any other result, or no reply. */
+/** `own`: the reply matches the kind. `locked`: the server requires a key. `other`: anything else. */
 type KindReply = "own" | "locked" | "other";
 
 async function queryAsKind(

@@ -27,10 +27,7 @@ export const failed = withHint("failed");
 /** Thrown by a check that depends on an invalid value. Another check reports the invalid value. */
 export class NotChecked extends Error {}
 
-/**
- * Reads a value that a check depends on.
- * @throws NotChecked instead of an ImggenError, because another check reports the ImggenError
- */
+/** Reads a value that a check depends on. @throws NotChecked instead of an ImggenError, which another check reports */
 export async function orNotChecked<Value>(find: () => Value | Promise<Value>): Promise<Value> {
   try {
     return await find();

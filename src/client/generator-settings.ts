@@ -77,11 +77,7 @@ export function readOptions(spec: GeneratorSpec, source: GeneratorSource): Omit<
   };
 }
 
-/**
- * Reads the values of headers from the configured environment variables. A header of a flag overrides the
- * same header of the config.
- * @throws UsageError
- */
+/** Reads headers from the configured variables. A flag overrides the same header of the config. @throws UsageError */
 function readHeaders(find: FindSetting, { context: { env } }: GeneratorSource): Record<string, string> {
   const settings = find("generatorHeader").reverse();
   const entries = settings.flatMap((setting) =>
@@ -105,8 +101,7 @@ function workflowSetting(
   if (setting === undefined) return undefined;
   if (spec.kind === "comfyui")
     return { path: context.resolvePath(setting.value), label: describeSetting("workflow", setting) };
-  // A workflow of the config is ignored instead of refused, because tasks of this generator can be finished
-  // without a workflow.
+  // A workflow of the config is ignored, because tasks of this generator can be finished without one.
   if (setting.source === "config") return undefined;
   throw workflowError(setting.label, phrase`Add ${option("generator")} comfyui:<url>.`);
 }
@@ -153,10 +148,7 @@ export function needsStoredGenerator(name: SettingName): boolean {
   return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
-/**
- * Settings of the config apply only to the config's generator. If the config has no generator, its settings
- * apply to every generator, but not the settings in `GENERATOR_BOUND_SETTINGS`.
- */
+/** Config settings apply only to the config's generator; without one, to all, except `GENERATOR_BOUND_SETTINGS`. */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const storedGenerator = settings.stored("generator");
   const isStoredGenerator =
@@ -180,19 +172,13 @@ export function isDeclaredFree(spec: GeneratorSpec, source: GeneratorSource): bo
   return readCostSetting(createSettingFinder(spec, source)) === "free";
 }
 
-/**
- * Returns the configured price in credits per image, or null. A price in the matrix overrides the setting.
- * @throws UsageError
- */
+/** Returns the configured price in credits per image, or null. The matrix overrides it. @throws UsageError */
 export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
   const [setting] = createSettingFinder(spec, source)("price");
   return setting === undefined ? null : settingValue("price", setting);
 }
 
-/**
- * Returns the configured cost, or null. Each of the two flags overrides both settings of the config.
- * @throws UsageError
- */
+/** Returns the configured cost, or null. Each flag overrides both settings of the config. @throws UsageError */
 function readCostSetting(find: FindSetting): "paid" | "free" | null {
   const isOn = (setting: EffectiveValue | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);
@@ -214,10 +200,7 @@ export function getEffectiveKey(spec: GeneratorSpec, source: GeneratorSource): s
   return checkGeneratorKey(key.value, key.label, supportsLogin(spec));
 }
 
-/**
- * Returns the key for the generator's origin: from the environment variable of the generator's kind,
- * otherwise from the config if the key was stored for this origin.
- */
+/** Returns the key from the variable of the generator's kind, or from the config if it was stored for this origin. */
 export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: GeneratorSource): string | null {
   if (spec.kind === "command") return null;
   const variable = kindAtDefaultUrl(spec)?.keyVariables.find((name) => context.env[name]);
@@ -228,10 +211,7 @@ export function getKeyForOrigin(spec: GeneratorSpec, { settings, context }: Gene
   return isForOrigin ? checkGeneratorKey(storedKey.value, storedKey.label, supportsLogin(spec)) : null;
 }
 
-/**
- * Returns the key in the environment if the task was submitted with the same key, because the task's
- * generator has already received that key. Otherwise returns null.
- */
+/** Returns the key in the environment if the task's generator has already received it, otherwise null. */
 export function getTaskKey(spec: GeneratorSpec, keyId: string, { settings }: GeneratorSource): string | null {
   const key = settings.get("generatorKey");
   if (spec.kind === "command" || key === undefined || key.source === "config") return null;
@@ -273,10 +253,7 @@ export function requireKey(generator: UserGenerator): void {
   });
 }
 
-/**
- * An environment variable that contains a key. The key is sent only to `host`, or to the generator in effect
- * if `host` is null.
- */
+/** Environment variable of a key that is sent only to `host` (null: the generator in effect). */
 export interface GeneratorKey {
   variable: string;
   kind: string;

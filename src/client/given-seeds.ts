@@ -14,10 +14,7 @@ export interface SeedFlags {
   field: string | undefined;
 }
 
-/**
- * Reads several seeds from `--seed 1-40`, or from the generator's seed field, such as `--field seed=1-40`.
- * @throws UsageError if a flag and the field are set
- */
+/** Reads `--seed 1-40` or `--field seed=1-40` (the generator's seed field). @throws UsageError if both are set */
 export async function readSeedFlags(
   flag: readonly WholeNumber[] = [],
   session: ClientSession,
@@ -46,10 +43,7 @@ export function duplicateSeedError(field = "seed"): UsageError {
   });
 }
 
-/**
- * Returns the name of the generator's seed field, if any. Ignores an unusable generator, because a later
- * check reports the error.
- */
+/** Name of the generator's seed field, if any. A later check reports an unusable generator. */
 async function seedField(session: ClientSession): Promise<string | undefined> {
   try {
     const target = await targetInEffect(session);
@@ -69,7 +63,7 @@ export function seedText({ seed }: Pick<GenerationRequest, "seed">): string {
   return seed === undefined ? "" : `seed ${seed}`;
 }
 
-/** Refuses several images per request, because the seeds of consecutive requests would overlap. @throws UsageError */
+/** Refuses several images per request, because the seeds of requests would overlap. @throws UsageError */
 export function requireOneImageEach({ maxImages = 1 }: Pick<RequestInput, "maxImages">): void {
   if (maxImages > 1)
     throw new UsageError("With several seeds each request makes one image.", {

@@ -39,10 +39,7 @@ export function readRequestFlags(flags: RequestFlags, { settings }: Source): Req
   return { values, savedFields, labels: { model: setting.label } };
 }
 
-/**
- * Whether a model setting is ignored, because the setting is for the service, and the target has its own
- * default model.
- */
+/** Whether a model setting is for the service, and so ignored by a target that has its own default model. */
 function isServiceDefault({ source }: EffectiveValue, settings: EffectiveSettings): boolean {
   if (source === "flag") return false;
   if (settings.generator() !== undefined) return true;

@@ -14,7 +14,7 @@ export function shortModelNames(matrix: Matrix): { id: string; name: string }[] 
   return names.filter(({ name }) => resolveModel(name, matrix) !== undefined);
 }
 
-/** Returns the values that at least one of the models supports, or null if a model's values are undocumented. */
+/** Values that at least one model supports, or null if a model's values are undocumented. */
 export function allowedByModels(
   names: readonly string[],
   column: "ratios" | "qualities",

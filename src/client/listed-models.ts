@@ -63,7 +63,6 @@ interface UnlistedModels {
   leftOut: string | null;
 }
 
-/** Finds the generator's models outside the matrix. @throws ImggenError */
 async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<UnlistedModels> {
   let leftOut: string | null = null;
   const offeredModels = await target.models().catch((error: unknown) => {
@@ -77,10 +76,7 @@ async function findUnlistedModels(target: Target, fromMatrix: Matrix): Promise<U
   return { others: names.map(undocumentedModel), loaded: offeredModels.loaded, leftOut };
 }
 
-/**
- * Accepts any well-formed ratio, because a model without documented ratios might support the ratio.
- * @throws UsageError
- */
+/** Accepts any well-formed ratio, because a model without documented ratios might support it. @throws UsageError */
 function parseFilter({ kind, ratio, quality, references }: FlagsOf<typeof MODEL_FILTER>): ModelFilter {
   if (ratio !== undefined) throwRefusal(malformedRatio(ratio, FLAG_LABELS.ratio));
   if (quality !== undefined) throwRefusal(unknownQuality(quality, FLAG_LABELS.quality));

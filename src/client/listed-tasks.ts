@@ -44,8 +44,7 @@ export interface UnreadableTask {
 }
 
 /**
- * Lists matching tasks, newest first, without polling. Yields `elsewhere` for a matching task of another
- * service.
+ * Lists matching tasks, newest first, without polling. `elsewhere`: a matching task of another service.
  * @throws UsageError
  */
 export async function* listedTasks(

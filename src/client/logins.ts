@@ -15,10 +15,7 @@ import { targetInEffect } from "./targets/target-in-effect.ts";
 const VERIFY_TIMEOUT_MS = 15_000;
 const UNCHECKED_HINT = "To store the key unchecked, add --no-verify.";
 
-/**
- * @throws AuthRequiredError if the key is refused, ServiceError if another program replies, NetworkError if
- * nothing replies
- */
+/** @throws AuthRequiredError for a refused key, ServiceError for another program's reply, NetworkError */
 export async function verifyAccount(
   account: { baseUrl: string; apiKey: string },
   session: TargetSession,
@@ -51,8 +48,7 @@ export function generatorLogin(text: string, session: TargetSession) {
     /**
      * Lists the generator's models at no cost.
      * @returns whether the generator has a list, or the error of the list
-     * @throws AuthRequiredError if the generator refuses the key, NetworkError if the generator cannot be
-     * reached
+     * @throws AuthRequiredError, NetworkError
      */
     async verify(key: string | null, signal: AbortSignal): Promise<boolean | ServiceError> {
       const { options } = loadUnconfiguredGenerator(storedSpec(spec), session);
@@ -66,10 +62,7 @@ export function generatorLogin(text: string, session: TargetSession) {
   };
 }
 
-/**
- * Finds a model with documented costs if the costs of `model` are undocumented. The result has the preferred
- * quality if its cost is documented, otherwise the cheapest quality.
- */
+/** Finds a model with documented costs if those of `model` are not, in the preferred or the cheapest quality. */
 export async function findPricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,

@@ -22,10 +22,7 @@ const MIB = 1024 ** 2;
 const MIN_FREE_BYTES = MIB;
 const LOW_FREE_BYTES = 100 * MIB;
 
-/**
- * Folders that are checked separately, because a subfolder can belong to another user, for example after a
- * run as root.
- */
+/** Folders to check separately, because a subfolder can belong to another user, for example after a run as root. */
 const LEDGER_FOLDERS = [".", "tasks", "tasks/open", "tasks/done"];
 
 /** Checks the ledger's folder, because a request is recorded in this folder before its submit. */
@@ -108,11 +105,11 @@ interface FolderFacts {
   /** Octal permissions such as `0700`, or null if the folder does not exist or the platform has no modes. */
   mode: string | null;
   freeBytes: number | null;
-  /** Error that prevents new files in the folder. The other facts are unknown if there is an error. */
+  /** Error that prevents new files. The other facts are unknown if there is one. */
   problem: unknown;
 }
 
-/** Inspects a folder, or the nearest existing parent if the folder is missing. Creates nothing. */
+/** Inspects a folder, or its nearest existing parent. Creates nothing. */
 export async function folderFacts(folder: string, existingFolder = folder): Promise<FolderFacts> {
   try {
     const stats = await promises.stat(existingFolder);

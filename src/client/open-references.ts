@@ -10,8 +10,7 @@ import type { SUBMIT } from "./options/request-table.ts";
 import { copiesForGenerator } from "./targets/target-in-effect.ts";
 
 /**
- * Reads reference files. If no upload command is set, paths are sent unchanged, which only `--no-validate`
- * allows.
+ * Reads reference files. Without an upload command, paths are sent unchanged, which only `--no-validate` allows.
  * @throws UsageError if a file or the upload command cannot be used
  */
 export async function openReferences(

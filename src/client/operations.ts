@@ -40,10 +40,7 @@ export class Operations {
   readonly #session: ClientSession;
   readonly #workspace: Workspace;
 
-  /**
-   * @param requestTimeoutMs timeout in milliseconds that replaces the defaults of submits, polls and idle
-   * downloads
-   */
+  /** @param requestTimeoutMs replaces the default timeouts of submits, polls and idle downloads */
   constructor(session: ClientSession, requestTimeoutMs: number | undefined) {
     this.#session = session;
     this.#workspace = new Workspace(session, requestTimeoutMs);
@@ -87,10 +84,7 @@ export class Operations {
     return status(tasks, { wait, destination }, deps, events);
   }
 
-  /**
-   * @param options.takesServed whether images of tasks of an `imggen serve` are also saved in this command's
-   * destination
-   */
+  /** @param options.takesServed whether to also save images of `imggen serve` tasks in this command's destination */
   async resume(
     ids: readonly string[],
     {
@@ -136,7 +130,7 @@ export class Operations {
     return reports;
   }
 
-  /** @param wait limits of the wait for paid requests in flight, or null for no wait */
+  /** @param wait limits of the wait for paid requests in flight; null: no wait */
   async cancel(
     ids: readonly string[],
     wait: WaitSettings | null,
@@ -147,10 +141,7 @@ export class Operations {
     return cancel({ ids, wait }, this.#workspace.depsFor(caller), onEnd);
   }
 
-  /**
-   * Finds the records with these ids, or the records older than `before` that can be removed.
-   * @throws UsageError for an id whose record cannot be removed
-   */
+  /** Finds removable records by id, or all older than `before`. @throws UsageError for an id that cannot be removed */
   async findForgettable(ids: readonly string[], before: string | undefined): Promise<Forgettable> {
     const { findForgettable, findOlderForgettable } = await import("../core/use-cases/forget.ts");
     const deps = { ledger: this.#workspace.ledger, clock: this.#session.context.clock };
@@ -159,7 +150,7 @@ export class Operations {
       : findOlderForgettable(before, this.#session.isSandbox, deps);
   }
 
-  /** Removes records, private copies and stored replies, but never images, sidecars or the rows of a batch. */
+  /** Removes records, private copies and stored replies, never images, sidecars or a batch's rows. */
   async forget(tasks: Forgettable, signal: AbortSignal): Promise<ForgetResult> {
     const { forget } = await import("../core/use-cases/forget.ts");
     const { context, folders } = this.#session;

@@ -3,7 +3,7 @@ import path from "node:path";
 import { UsageError } from "../lib/error-types.ts";
 import { settingsFile } from "../store/settings-file.ts";
 
-// Each profile has a settings file in its own folder, so that keys and base URLs of accounts are never mixed.
+// Each profile has its own folder, so that keys and base URLs of accounts are never mixed.
 
 /** The selected profile, and the flag or variable that selects it. */
 export interface Profile {
@@ -37,7 +37,7 @@ export function settingsFolders(configFolder: string): string[] {
   return [configFolder, ...profileFolders];
 }
 
-/** Adds `--profile` to a suggested command, if the user selected the profile with the flag. */
+/** Adds `--profile` to a suggested command, if the user set the flag. */
 export function addProfileFlag(command: string, { profile }: { readonly profile?: Profile | null }): string {
   return profile?.source === "flag" ? `${command} --profile ${profile.name}` : command;
 }

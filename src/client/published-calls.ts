@@ -48,7 +48,7 @@ export class PublishedCalls {
     this.#operations = operations;
   }
 
-  /** @throws ImggenFailure if the task's report contains an error. Other errors are thrown unchanged. */
+  /** @throws ImggenFailure if the task's report contains an error. Other errors are unchanged. */
   async generate(options: GenerateOptions, signal: AbortSignal): Promise<GenerateResult> {
     const { maxCredits, reuse = false, again = false } = options;
     const wait = options.wait === false ? null : toWaitSettings(options);

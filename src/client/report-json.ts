@@ -108,10 +108,7 @@ export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/**
- * Whether a provider has accepted a task, so that the task continues after a signal. True if the ledger does
- * not contain the task.
- */
+/** Whether a provider has accepted a task, so that it continues after a signal. True if the ledger lacks the task. */
 export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }

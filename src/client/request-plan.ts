@@ -29,10 +29,7 @@ export interface RequestPlan extends GenerateSpec {
   folder: string | null;
 }
 
-/**
- * @returns `unusable`: the error of a generator that cannot be used. The error is not thrown, because the
- * caller first looks for an unfinished task of the request.
- */
+/** @returns `unusable`: the generator's error, not thrown because the caller first looks for an unfinished task */
 export async function checkNewRequest(
   prompt: string,
   flags: OneRequestFlags,
@@ -51,9 +48,8 @@ export async function checkNewRequest(
 }
 
 /**
- * Resolves the destination, budget and reference images of a request. Reads files, but does not connect.
- * @param repeated task that the request repeats. If its outcome is unknown, the task is dismissed after the
- * submit.
+ * Resolves the destination, budget and reference images. Reads files, but does not connect.
+ * @param repeated task that is repeated, and dismissed after the submit if its outcome is unknown
  * @throws UsageError, BudgetExceededError
  */
 export async function planRequest(
@@ -74,8 +70,7 @@ export async function planRequest(
       ? requestWithReferences
       : { ...requestWithReferences, warnings: [...requestWithReferences.warnings, capWarning] };
   const rules = { matrix, allowUndocumented: !flags.validate || capWarning !== null };
-  // A real run checks the budget later, because a real run might continue an earlier task at no further
-  // charge.
+  // A real run checks the budget later, because it might continue an earlier task at no further charge.
   if (maxCredits !== undefined && flags.dryRun) {
     const { checkBudget } = await import("../core/limits/budget.ts");
     checkBudget(checked, maxCredits, rules);
@@ -95,10 +90,7 @@ export async function planRequest(
   };
 }
 
-/**
- * Opens reference images to check or upload. Imports the code on demand, because few requests have reference
- * images.
- */
+/** Imports the code for reference images on demand, because few requests have any. */
 async function openRequestReferences(
   checked: CheckedRequest,
   flags: SubmitFlags,

@@ -18,16 +18,13 @@ import type { RERUN } from "./options/request-table.ts";
 import { targetInEffect } from "./targets/target-in-effect.ts";
 import { workflowCopy } from "./user-folders.ts";
 
-/** Difference between the service of an earlier request and the configured service. */
+/** Difference between the earlier request's service and the configured service. */
 export interface OtherService {
   at: string;
   kind: "sandbox" | "generator" | "service";
   configured: string | undefined;
   isFree: boolean;
-  /**
-   * Whether the ledger contains the earlier task. If not, the request is from a sidecar, which anyone could
-   * have written.
-   */
+  /** Whether the ledger has the earlier task. If not, the request is from a sidecar, which anyone could write. */
   isKnown: boolean;
 }
 
@@ -39,8 +36,7 @@ interface RerunCallbacks {
 }
 
 /**
- * Checks the repeated request of an image or task, with the earlier seed and the changes from flags. A task
- * id repeats all images of the task; an image file repeats only that image.
+ * Checks the repeated request of an image or a task (all its images), with the earlier seed and changes from flags.
  * @returns `repeated`: the earlier task, or null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
@@ -84,10 +80,7 @@ export async function checkRerun(
 interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
-  /**
-   * Seed of the image, if the earlier request contains no seed. The seed is sent but not added to the request,
-   * so that the request stays unchanged.
-   */
+  /** Seed of the image, if the earlier request has none. Sent, but not added, to keep the request unchanged. */
   added?: RepeatedSeed;
 }
 
@@ -128,10 +121,7 @@ function seedWarnings(
   ];
 }
 
-/**
- * Returns the input of the earlier request. Fields are taken from the task if the request has no fields,
- * because earlier releases recorded fields only in the task.
- */
+/** Uses the task's fields if the request has none, because earlier releases recorded fields only in the task. */
 function earlierInput({ request, record }: ImageOrigin): RequestInput {
   const { seed, negative, fields } = request;
   const input = requestToInput(request);
@@ -143,10 +133,7 @@ function isGeneratorTask(record: ImageOrigin["record"]): record is NonNullable<I
   return record !== null && isAtGenerator(record.intent);
 }
 
-/**
- * Applies the flags `--seed`, `--negative` and `--field`.
- * @returns `isSeedGiven`: whether a flag sets the seed or requests a random seed
- */
+/** Applies `--seed`, `--negative`, `--field`. @returns `isSeedGiven`: whether a flag sets the seed, also to random */
 function withFieldFlags(
   mergedInput: RequestInput,
   { isRandom, ...flags }: Pick<RequestInput, "seed" | "negative"> & { isRandom: boolean },
@@ -176,10 +163,7 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
-/**
- * Applies the task's workflow. Treats the generator of a paid task as paid, because a free request would be
- * sent again after a lost reply.
- */
+/** Applies the task's workflow. A paid task's generator counts as paid, because lost free requests are sent again. */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
   if (!isGeneratorTask(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;
@@ -196,7 +180,7 @@ async function nameInEffect(session: ClientSession): Promise<string | undefined>
   return (await targetInEffect(session)).name();
 }
 
-/** Calls `onOther` if another service would be charged than before, for example after a free request at the sandbox. */
+/** Calls `onOther` if another service would be charged, for example after a free request at the sandbox. */
 async function requireSameService(
   { service: at, record }: ImageOrigin,
   session: ClientSession,
@@ -211,8 +195,7 @@ async function requireSameService(
 }
 
 /**
- * Finds the earlier request of an image or task id. An image is recognised by its bytes, so that a moved file
- * is found too.
+ * Finds the earlier request of an image or task id. An image is found by its bytes, even if it was moved.
  * @throws UsageError if neither the ledger nor a sidecar contains the complete request
  */
 async function findEarlierRequest(

@@ -17,7 +17,7 @@ export interface TaskFacts {
   state?: OpenState;
   /** Request of the task, or null if the task was submitted on another machine. */
   request: GenerationRequest | null;
-  /** Documented cost in credits, or null if undocumented. Refused requests are not counted. */
+  /** Documented cost in credits, or null. Refused requests are not counted. */
   credits: number | null;
   charged: Charged;
   files: SavedFile[];
@@ -110,9 +110,8 @@ export type BatchRow = (GenerateResult | TaskFailure) & {
 };
 
 /**
- * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and
- * `notSent`. `pending` includes `waiting`, the number of rows that are not charged yet; a batch with the
- * same rows resumes them.
+ * Totals of a batch: `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and `notSent`.
+ * `pending` includes `waiting`: rows that are not charged yet, which a batch with the same rows resumes.
  */
 export interface BatchSummary {
   type: "summary";

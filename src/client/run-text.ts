@@ -76,10 +76,7 @@ export function stepText(event: RunEvent): string {
   }
 }
 
-/**
- * Returns `40%`, or the number of requests ahead in the queue. Returns an empty text if the progress is
- * unknown or only one request is ahead.
- */
+/** Returns `40%` or the number of requests ahead; empty if unknown, or if only one request is ahead. */
 export function shareText({ share, waiting }: ProgressFacts): string {
   if (waiting !== null) return waiting.ahead > 1 ? `${waiting.ahead} requests before it` : "";
   return share === null ? "" : `${Math.round(100 * Math.min(share, 1))}%`;

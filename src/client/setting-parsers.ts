@@ -25,10 +25,7 @@ interface ParseDeps {
   context: Pick<ProcessContext, "resolvePath">;
 }
 
-/**
- * Whether the target can support models and ratios outside the matrix, because it is a generator or an
- * `imggen serve`.
- */
+/** Whether the target is a generator or an `imggen serve`, which can support models and ratios outside the matrix. */
 function hasOwnModels({ settings }: ParseDeps): boolean {
   return settings.generator() !== undefined || serverKey(settings) !== undefined;
 }
@@ -36,7 +33,7 @@ function hasOwnModels({ settings }: ParseDeps): boolean {
 /** Headers that users cannot set, because the HTTP client sets them. */
 const HTTP_HEADERS = /^(?:host|content-|transfer-encoding|connection|expect|te|upgrade|trailer)/i;
 
-/** Parses `name=VARIABLE`. Returns the environment variable of each header. @throws UsageError */
+/** Parses `name=VARIABLE` into variables by header. @throws UsageError */
 function parseHeaders(label: string, text: string): Record<string, string> {
   const pairs = parsePairs(label, text, "api-key=AZURE_OPENAI_KEY");
   for (const [name, variable] of pairs) {
@@ -50,10 +47,7 @@ function parseHeaders(label: string, text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/**
- * Parsers of settings, which throw UsageError. `config set` stores the parsed value as text, except for
- * objects and durations, which are stored as the user typed them.
- */
+/** These parsers throw UsageError. `config set` stores the parsed value, but objects and durations as typed. */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),

@@ -29,10 +29,8 @@ export async function checkProfile(session: CheckedSession): Promise<Finding> {
   return news(`${profile.name} (${profile.label})`, { name: profile.name, source: profile.source });
 }
 
-/** Checks that the settings file is valid, private and writable. */
 export async function checkConfig(session: CheckedSession): Promise<Finding> {
-  // Folders are read before the profile, because this check reports errors of folders, but not errors of
-  // profiles.
+  // Folders are read before the profile, because this check reports errors of folders, but not of profiles.
   void session.folders;
   await orNotChecked(() => session.requireProfile());
   const { file } = await session.settingsStore();
@@ -63,11 +61,7 @@ export async function getExposureWarning(file: string): Promise<string | null> {
 
 const REMOVE_HINT = "To remove a setting: imggen config unset <name>";
 
-/**
- * Returns warnings about saved settings that are omitted from requests because the target does not support
- * them.
- * @throws ImggenError if a saved setting makes requests invalid
- */
+/** Returns warnings about unsupported saved settings. @throws ImggenError if one makes requests invalid */
 async function findOmittedSettings(session: CheckedSession): Promise<string[]> {
   const { settings } = session;
   try {
@@ -109,7 +103,6 @@ async function checkValues(settings: Settings, file: string, session: CheckedSes
   }
 }
 
-/** Checks the model matrix in effect, including the user's matrix file. */
 export async function checkModels(session: CheckedSession): Promise<Finding> {
   const setting = await orNotChecked(() => session.settings.get("matrix"));
   const target = await orNotChecked(() => targetInEffect(session));

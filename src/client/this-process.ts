@@ -10,10 +10,7 @@ export type Environment = Record<string, string | undefined>;
 
 export interface ProcessContext {
   env: Environment;
-  /**
-   * Returns an absolute path. Expands `~/`.
-   * @throws SaveFailedError for a relative path if the working folder is missing, NoHomeError
-   */
+  /** Expands `~/`. @throws SaveFailedError for a relative path if the working folder is missing, NoHomeError */
   resolvePath: (file: string) => string;
   /** Mode of saved files: rw-rw-rw- without the umask's bits. */
   fileMode: number;

@@ -26,10 +26,7 @@ export function requireUtf8Variables(env: Environment): void {
       throw new UsageError(`The value of ${name} is not valid UTF-8.`, { hint: ENCODING_HINT });
 }
 
-/**
- * Whether a decoded text had invalid bytes. Compares the original bytes if the system provides them.
- * Otherwise a text with the replacement character counts as invalid.
- */
+/** Whether a text had invalid bytes. If the bytes are unavailable, a text with the replacement character counts too. */
 function wasInvalid(source: "cmdline" | "environ", text: string): boolean {
   if (!text.includes(REPLACEMENT)) return false;
   try {

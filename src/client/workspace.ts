@@ -17,7 +17,7 @@ export interface Caller
   onStoppable?: ((jobs: StoppableJobs) => void) | undefined;
 }
 
-/** The ledger and the connections of tasks. Connections are opened on first use, and closed together. */
+/** The ledger and the connections of tasks, which are opened on first use and closed together. */
 export class Workspace {
   readonly ledger: Ledger;
   readonly #session: ClientSession;
@@ -91,10 +91,7 @@ export class Workspace {
     };
   }
 
-  /**
-   * Returns the connection to a target, and opens the connection on first use. If opening fails, the next
-   * task tries again.
-   */
+  /** Opens the connection on first use. After an error, the next task tries again. */
   async #open(target: Target): Promise<Connection> {
     const key = await target.key();
     const connect = async () => {
@@ -109,8 +106,7 @@ export class Workspace {
   }
 
   async close(): Promise<void> {
-    // Errors are ignored, because a connection that fails to close must not keep other connections open, or
-    // fail a completed command.
+    // A connection that fails to close must not keep others open, or fail a completed command.
     await Promise.allSettled(this.#closers.map((close) => close()));
   }
 }

@@ -1,7 +1,7 @@
 import type { CALLS } from "./call-table.ts";
 import type { ValuesOf } from "./option.ts";
 
-// The build publishes each type of this file as an interface, with the docstrings of the rows in the tables.
+// The build publishes each type as an interface, with the docstrings of the tables' rows.
 
 type Calls = typeof CALLS;
 
@@ -11,7 +11,7 @@ export type ClientOptions = ValuesOf<Calls["createClient"]>;
 /** Options of every call. */
 export type CallOptions = Pick<ValuesOf<Calls["generate"]>, "signal" | "onProgress">;
 
-/** Fields of a request. The service or generator chooses the fields that are not set. */
+/** Fields of a request. The service or generator chooses those that are not set. */
 export type RequestOptions = WithPrompt<ValuesOf<Calls["estimate"]>>;
 
 type WithPrompt<Options extends { prompt?: string | undefined }> = { prompt: string } & Omit<
@@ -24,10 +24,7 @@ export type OutputOptions = Pick<GenerateOptions, "output" | "name" | "overwrite
 
 export type GenerateOptions = WithPrompt<ValuesOf<Calls["generate"]>>;
 
-/**
- * A request, limits for waiting for its earlier task, and the file to which its image is copied. `output` has
- * no effect if it is a folder.
- */
+/** A request, limits for the wait, and a file to copy the image to. An `output` that is a folder has no effect. */
 export type ReuseOptions = WithPrompt<ValuesOf<Calls["reuse"]>>;
 
 /** One row of a batch. Its values override the batch's values. `output` is a name below the batch's folder. */

@@ -7,7 +7,7 @@ import { CANCEL, HISTORY, OTHER_KEY, STATUS, waitOptions } from "./task-table.ts
 const CALL = {
   /** Aborts the call. Charged tasks stay in the ledger, and `resume` finishes them. */
   signal: noFlag("signal"),
-  /** Listener for progress. An error of the listener does not end the call, but becomes a warning in the result. */
+  /** Listener for progress. Its errors do not end the call, but become a warning in the result. */
   onProgress: noFlag("listener"),
 } satisfies Options;
 
@@ -43,10 +43,7 @@ export const CALLS = {
      * IMGGEN_GENERATOR, or the setting `generator`.
      */
     generator: noFlag("text"),
-    /**
-     * Key of the generator, or `user:password`. Default: IMGGEN_GENERATOR_KEY, or the key stored by `imggen
-     * login --generator`.
-     */
+    /** Key, or `user:password`. Default: IMGGEN_GENERATOR_KEY, or the key from `imggen login --generator`. */
     generatorKey: noFlag("text"),
     /** Default model of the generator. */
     generatorModel: noFlag("text"),
@@ -54,15 +51,9 @@ export const CALLS = {
     generatorConcurrency: noFlag("whole"),
     /** Timeout of one image at the generator, in milliseconds. Default 600,000. */
     generatorTimeoutMs: noFlag("duration"),
-    /**
-     * ComfyUI workflow for each request: a file from Export (API), or a PNG saved by ComfyUI. Default: the
-     * setting `workflow`.
-     */
+    /** ComfyUI workflow: a file from Export (API), or a PNG saved by ComfyUI. Default: the setting `workflow`. */
     workflow: noFlag("path"),
-    /**
-     * Whether the generator's images cost money. If true, each request is sent at most once. Default: depends on the
-     * generator's address.
-     */
+    /** Whether images cost money, so that each request is sent at most once. Default: by the generator's address. */
     generatorPaid: noFlag("flag"),
     /** Folder of settings, ledger and sandbox. Default: IMGGEN_HOME, or the platform's standard folders. */
     home: noFlag("path"),
@@ -91,7 +82,7 @@ export const CALLS = {
   history: { ...pick(CALL, "signal"), ...pick(HISTORY, "limit", "search", "status", "model", "since") },
 } satisfies Readonly<Record<string, Options>>;
 
-/** Checks options at run time, for callers without types. @throws UsageError with the names of call and option */
+/** Checks options of callers without types. @throws UsageError with the names of call and option */
 export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
   if (typeof options !== "object" || options === null)
     throw new UsageError(`${call}: its options are not an object.`);

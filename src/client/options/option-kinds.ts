@@ -115,7 +115,7 @@ export function parseChoice<Choice extends string>(
   throw new UsageError(`${label} ${JSON.stringify(text)} is ${problem}.`);
 }
 
-/** Returns the broken requirement as the end of a sentence, or null for a valid value. */
+/** Returns the broken requirement as the end of a sentence; null for a valid value. */
 export function valueProblem(option: Option, value: unknown): string | null {
   const { kind, choices, min = 0, max, isAdvisory } = option;
   const { isValid, words, range } = KINDS[kind];

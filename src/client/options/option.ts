@@ -12,7 +12,6 @@ export interface ValueTypes {
   url: string;
   whole: number;
   seed: WholeNumber;
-  /** Distinct seeds. */
   seeds: readonly WholeNumber[];
   seedOrRandom: WholeNumber | typeof RANDOM;
   /** Duration in milliseconds, written as `90s` or `5m` on the command line. */
@@ -24,7 +23,6 @@ export interface ValueTypes {
   texts: string | readonly string[];
   /** URLs, or paths of files. */
   images: string | readonly string[];
-  /** Texts separated by commas. */
   list: readonly string[];
   fields: ProviderFields;
   signal: AbortSignal;

@@ -139,10 +139,7 @@ export const GENERATE = {
   promptFile: request("path", "--prompt-file <path>", "read the prompt from a file"),
   edit: request("flag", "--edit", "write the prompt in $EDITOR, starting with the given prompt"),
   ...SUBMIT,
-  /**
-   * If an identical request was charged before, returns its task instead of submitting a new task. Default
-   * false.
-   */
+  /** Returns the task of an identical request that was charged before, if any. Default false. */
   reuse: cost("flag", "--reuse", "reuse the task of an identical earlier request"),
   /** Submits a new task even if an identical request is unfinished or has an unknown outcome. Default false. */
   again: cost("flag", "--again", "submit a new task even if an identical request is unfinished"),

@@ -26,10 +26,7 @@ export function loadGenerator(setting: EffectiveValue, source: GeneratorSource):
   return { spec, options: { ...withKey(spec, readOptions(spec, source), key), keyVariable: KEY_VARIABLE } };
 }
 
-/**
- * Variable with the key for the generator in effect. A task's generator receives the key only if the task was
- * submitted with the same key.
- */
+/** Key for the generator in effect. A task's generator receives it only if the task was submitted with it. */
 const KEY_VARIABLE = "IMGGEN_GENERATOR_KEY";
 
 const TASK_GENERATOR_LABEL = "The task's generator";
@@ -51,10 +48,7 @@ export function requireKnownGenerator(
   }
 }
 
-/**
- * Loads a task's generator. Settings apply only if the task's generator is the generator in effect.
- * @throws UsageError
- */
+/** Loads a task's generator, with settings only if it is the generator in effect. @throws UsageError */
 export function loadTaskGenerator(
   { baseUrl: name, keyId }: ServiceIdentity,
   source: GeneratorSource,

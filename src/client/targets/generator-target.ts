@@ -182,10 +182,7 @@ function hasSavedFields({ options: { savedFields } }: UserGenerator, { settings 
   return isStored || seed !== undefined || negative !== undefined || Object.keys(fields ?? {}).length > 0;
 }
 
-/**
- * Whether requests cost money. Returns false if the workflow cannot be checked, because the same problem
- * makes the submit fail before anything is sent.
- */
+/** Whether requests cost money. False for an invalid workflow, with which the submit fails before anything is sent. */
 async function isPaid(generator: UserGenerator, session: TargetSession): Promise<boolean> {
   if (generator.options.isPaid || generator.options.workflow === undefined) return generator.options.isPaid;
   const prepared = await queryGenerator(generator, session, async (provider, signal) =>
@@ -198,10 +195,7 @@ function knownModelIds({ spec }: UserGenerator): string[] {
   return knownModels(spec).map(({ id }) => id);
 }
 
-/**
- * Returns the configured or built-in default model, or null. The setting `model` of the config applies only
- * if the generator is from the config too.
- */
+/** Returns the default model, or null. The config's `model` applies only if the generator is from the config. */
 function getConfiguredModel(
   { spec, options }: UserGenerator,
   { settings }: GeneratorSource,
@@ -232,10 +226,7 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
   });
 }
 
-/**
- * Returns the model for a request without a model, if no list is known: any model, or an error if the
- * generator needs a name.
- */
+/** Returns the model if no list is known: any model, or an error if the generator needs a name. */
 function getUnlistedModel({ spec }: UserGenerator): string | ImggenError {
   if (!needsModel(spec)) return ANY_MODEL;
   return new UsageError(`${spec.name} needs a model name.`, {

@@ -103,10 +103,7 @@ export interface OpenGenerator extends OpenTarget {
   connection: GeneratorConnection;
 }
 
-/**
- * Opens a generator, but sends no request and runs no command.
- * @throws AuthRequiredError if the generator's key is missing
- */
+/** Opens a generator, but sends and runs nothing. @throws AuthRequiredError if its key is missing */
 export async function openGenerator(
   generator: UserGenerator,
   session: TargetSession,
@@ -150,10 +147,7 @@ export async function openGenerator(
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
-/**
- * Maximum duration of a request, because the lease of its turn lasts slightly longer than the request, and a
- * lease lasts at most a day.
- */
+/** Shorter than a day, because the lease of a turn lasts slightly longer than its request, and at most a day. */
 const MAX_REQUEST_MS = 23 * 3_600_000;
 
 /** Converts the seed, negative prompt and fields of a request to the generator's field names. */

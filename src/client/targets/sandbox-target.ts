@@ -59,7 +59,7 @@ export class SandboxTarget implements Target {
     };
   }
 
-  /** Does not start the sandbox, because the sandbox would create files. */
+  /** Does not start the sandbox, which would create files. */
   async check(): Promise<TargetCheck> {
     return {
       service: () => ok("the embedded sandbox, which needs no network", { baseUrl: null }),

@@ -23,10 +23,7 @@ interface ServerFacts {
   isFree: boolean;
 }
 
-/**
- * Target for an `imggen serve`. The prefix of the key identifies the server, so that no other service
- * receives undocumented fields.
- */
+/** An `imggen serve`, identified by the prefix of the key, so that no other service receives undocumented fields. */
 export class ServeTarget extends ServiceTarget {
   override readonly kind = "serve";
   readonly #session: TargetSession;

@@ -95,10 +95,7 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/**
- * Checks whether the service accepted the key. A free probe is sufficient, because the service checks the key
- * of free requests too.
- */
+/** Checks whether the service accepts the key. A free probe suffices, because the service checks its key too. */
 async function checkKey(
   baseUrl: Setting | undefined,
   answer: ProbeResult,
@@ -120,11 +117,10 @@ async function checkKey(
 
 const MAX_SKEW_MS = 60_000;
 
-/** Compares this machine's clock with the service's. Returns null if the reply has no date. */
+/** Compares this machine's clock with the service's; null if the reply has no date. */
 function checkClock(answer: ProbeResult, { context }: TargetSession): Finding | null {
   if (answer instanceof Error || answer.dateMs === null) return null;
-  // Half the exchange and half a second are subtracted, because the service sets the Date header about
-  // halfway through the exchange, in whole seconds.
+  // The service sets the Date header in whole seconds, about halfway through the exchange, hence the half second.
   const aheadMs = Math.round(context.clock.now() - answer.elapsedMs / 2 - answer.dateMs - 500);
   const skewMs = Math.abs(aheadMs);
   if (skewMs <= MAX_SKEW_MS) return ok("agrees with the service's", { aheadMs });
@@ -164,10 +160,7 @@ export function proxyInUse(url: URL, { context }: TargetSession): ProxyInUse | n
 /** Timeout of a name server. The timeout of the check is longer, so that a name server without a reply is reported. */
 const NAME_SERVER_MS = 3_000;
 
-/**
- * The name server is checked first, because the system's lookup cannot be aborted, and would keep the process
- * alive too long if no name server replies.
- */
+/** Queries the name server first, because the system's lookup cannot be aborted and would delay the exit. */
 const lookupIfAnswered: LookupFunction = async (hostname, options, callback) => {
   if (await canResolve(hostname)) lookup(hostname, options, callback);
   else callback(Object.assign(new Error("no name server answers"), { code: "EAI_AGAIN" }), "");

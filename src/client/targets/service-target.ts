@@ -83,10 +83,7 @@ export async function serviceMatrix(source: MatrixSource): Promise<Matrix> {
   return serviceModels(source);
 }
 
-/**
- * Whether a matrix file is set. False if the home folder is missing, because commands that only list models
- * do not need a home folder.
- */
+/** Whether a matrix file is set. False without a home folder, because listing models does not need one. */
 function hasMatrixFile({ settings }: MatrixSource): boolean {
   try {
     return settings.get("matrix") !== undefined;

@@ -15,26 +15,15 @@ export interface Target {
   url(): URL | null;
   /** Known models. @throws UsageError, SettingsError */
   matrix(): Promise<Matrix>;
-  /**
-   * Terms of requests in addition to the matrix, or null if the matrix contains all terms. A dry run does not
-   * connect.
-   * @throws ImggenError
-   */
+  /** Terms in addition to the matrix, or null. A dry run does not connect. @throws ImggenError */
   terms(request: TermsRequest): Promise<GeneratorTerms | null>;
-  /** Models that the target lists itself, or null if the target has no list. @throws ImggenError */
+  /** Models that the target lists, or null if it has no list. @throws ImggenError */
   models(timeoutMs?: number): Promise<OfferedModels | null>;
-  /**
-   * Key of the target and its settings. Targets with equal keys share a connection.
-   * @throws UsageError, AuthRequiredError
-   */
+  /** Targets with equal keys share a connection. @throws UsageError, AuthRequiredError */
   key(): Promise<string>;
   /** Opens a connection without sending anything. @throws UsageError, AuthRequiredError */
   open(options: OpenOptions): Promise<OpenTarget>;
-  /**
-   * Checks requests as a submit does, and describes the first request. Does not connect.
-   * @returns null if requests are sent unchanged
-   * @throws InvalidRequestError
-   */
+  /** Checks requests, and describes the first (null: unchanged). Does not connect. @throws InvalidRequestError */
   describe(
     requests: readonly (readonly [name: string, GenerationRequest])[],
   ): Promise<DescribedRequest | null>;
@@ -46,10 +35,7 @@ export interface TermsRequest {
   model?: string | undefined;
   validate?: boolean | undefined;
   dryRun?: boolean | undefined;
-  /**
-   * Whether the terms are also for later requests. If true, the loaded model is not used as the default,
-   * because the server might load another model in the meantime.
-   */
+  /** Whether later requests use the terms too. The loaded model is then no default, because it might change. */
   lasts?: boolean | undefined;
 }
 
@@ -70,7 +56,7 @@ export interface OpenTarget {
 }
 
 export interface DescribedRequest {
-  /** First request as the provider would send it, or null if the provider cannot describe it. */
+  /** First request as the provider would send it, or null if it cannot describe it. */
   sent: SentRequest | null;
   requests: number;
   /** Whether the image's size is unknown before the submit, because the size depends on a reference image. */
@@ -91,11 +77,7 @@ export interface TargetCheck {
   key(): Finding | Promise<Finding>;
   clock(): Finding | null;
   isVerified: boolean;
-  /**
-   * @param hintStart beginning of a hint
-   * @param hintEnd last line of a hint
-   * @returns the error of a login, or null if the login succeeds
-   */
+  /** @param hintStart beginning of a hint @param hintEnd last line of a hint @returns the login's error, or null */
   failure(hintStart: string, hintEnd: string): Error | null;
 }
 
