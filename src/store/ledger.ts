@@ -432,9 +432,7 @@ export class Ledger {
     return (await this.findByIds([id])).get(id) ?? null;
   }
 
-  /**
-   * Finds the newest task by id or unique prefix (at least 6 characters). @throws UsageError for an ambiguous prefix
-   */
+  /** Finds the newest task by id or unique prefix (6 characters or more). @throws UsageError if ambiguous */
   findByIds(ids: readonly string[]): Promise<Map<string, Task>> {
     return findByIds(ids, this, true);
   }
