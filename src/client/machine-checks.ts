@@ -74,7 +74,7 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   const { targets, served, unreadable: entries } = await tasksToResume([], isSandbox, ledger);
   const records = targets.flatMap(({ record }) => (record !== null && isInHistory(record) ? record : []));
   const tasks = await Promise.all(
-    records.filter((record) => !ledger.isHeld(record)).map((record) => ledger.withLostReplies(record)),
+    records.filter((record) => !ledger.isClaimed(record)).map((record) => ledger.withLostReplies(record)),
   );
   const inProgress = records.length - tasks.length + served.length;
   const states = tasks.map(openTaskState);

@@ -13,7 +13,7 @@ import { randomDigits } from "../lib/write-whole.ts";
 import { readErrorBody, replyWithoutImage, statesNoCharge } from "./failed-reply.ts";
 import { failedPoll, isDiskFull, toClause } from "./failures.ts";
 import { isDataUrl, removeRequestUrls } from "./found-images.ts";
-import { type PolledState, type PollHow, type PollReply, ProviderError } from "./provider.ts";
+import { type PolledState, type PollOptions, type PollReply, ProviderError } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
 import { imageWarnings, readUsage } from "./reply-facts.ts";
 import { parseExactJson, parseLenientJson } from "./reply-json.ts";
@@ -50,11 +50,11 @@ interface ResultReaders {
 /** One poll of a job. The job ends only if the service reports a final state, and never because a request failed. */
 export class JobPoll {
   readonly #server: ProviderServer;
-  readonly #how: PollHow;
+  readonly #how: PollOptions;
   readonly #readers: ResultReaders;
   #body = "";
 
-  constructor(server: ProviderServer, how: PollHow, readers: ResultReaders) {
+  constructor(server: ProviderServer, how: PollOptions, readers: ResultReaders) {
     this.#server = server;
     this.#how = how;
     this.#readers = readers;
@@ -209,7 +209,7 @@ export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequir
   return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);
 }
 
-function pollFile({ job }: PollHow): string {
+function pollFile({ job }: PollOptions): string {
   return path.join(job.folder, `.poll-${randomDigits()}`);
 }
 
@@ -222,7 +222,7 @@ function pollFile({ job }: PollHow): string {
 export async function withReply(
   task: PolledState,
   reply: string | null,
-  how: PollHow,
+  how: PollOptions,
   isUnrecorded = isDataUrl,
   file = pollFile(how),
 ): Promise<PolledState> {

@@ -16,10 +16,10 @@ import type { PostBody } from "./post-body.ts";
 import {
   type Job,
   type MadeImage,
-  type PollHow,
+  type PollOptions,
   ProviderError,
   type SentRequest,
-  type SubmitHow,
+  type SubmitOptions,
 } from "./provider.ts";
 import { ReplyFile } from "./reply-file.ts";
 import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } from "./stored-reply.ts";
@@ -102,7 +102,7 @@ export class ProviderServer {
     relativeUrl: string,
     body: PostBody,
     job: Job,
-    { signal, onSent, onUnstored }: Pick<SubmitHow, "signal" | "onSent" | "onUnstored">,
+    { signal, onSent, onUnstored }: Pick<SubmitOptions, "signal" | "onSent" | "onUnstored">,
     isDispensable?: (reply: StoredReply) => boolean,
   ): Promise<StoredReply> {
     const reply = await this.#createReply(job, onUnstored, isDispensable);
@@ -168,7 +168,7 @@ export class ProviderServer {
   async poll<Result>(
     url: OwnUrl,
     file: string,
-    { signal, timeoutMs = LARGE_TIMEOUT_MS }: PollHow,
+    { signal, timeoutMs = LARGE_TIMEOUT_MS }: PollOptions,
     read: (reply: HttpReply, isStored: boolean) => Promise<Result>,
   ): Promise<Result> {
     const reply = await this.get(url, signal, timeoutMs);
@@ -317,7 +317,7 @@ export class ProviderServer {
 
   async #createReply(
     { isPaid, folder, fallbackFiles }: Job,
-    onUnstored: SubmitHow["onUnstored"],
+    onUnstored: SubmitOptions["onUnstored"],
     isDispensable: ((reply: StoredReply) => boolean) | undefined,
   ): Promise<ReplyFile> {
     const file = defaultReplyFile({ folder });

@@ -29,7 +29,7 @@ export type CheckedJob = Omit<Job, "folder" | "taskId" | "index">;
 
 export type Reference = { file: string; mediaType: string } | { url: string };
 
-export interface SubmitHow {
+export interface SubmitOptions {
   /** Aborts the request. The bytes that have arrived are stored, and are used if the reply is complete. */
   signal: AbortSignal;
   /** Called just before the request can reach the provider. */
@@ -51,7 +51,7 @@ export interface Waiting {
   holder: string;
 }
 
-export type FollowHow = Pick<SubmitHow, "signal" | "onProgress" | "onPreview">;
+export type FollowOptions = Pick<SubmitOptions, "signal" | "onProgress" | "onPreview">;
 
 /** Result of one submit. Only a request with the outcome `accepted`, `made` or `unknown` might have been charged. */
 export type SubmitReply =
@@ -107,7 +107,7 @@ export interface FinishedState {
   reply?: string;
 }
 
-export interface PollHow {
+export interface PollOptions {
   /** The submitted job. If the user gave only an id, the request is empty and the folder might not exist. */
   job: Job;
   /** Whether to store a reply in the job's folder if `images` must read it. Default: false. */
@@ -185,20 +185,20 @@ export interface Provider {
   /** Returns the request that `submit` would send. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request. Of all functions of a provider, only `submit` can cost money. Never throws. */
-  submit(job: Job, how: SubmitHow): Promise<SubmitReply>;
+  submit(job: Job, how: SubmitOptions): Promise<SubmitReply>;
   /** Polls an accepted task once, which is free. Never throws. Absent: the provider does not return job ids. */
-  poll?(taskId: string, how: PollHow): Promise<PollReply>;
+  poll?(taskId: string, how: PollOptions): Promise<PollReply>;
   /**
    * Reports the progress of an accepted task until the signal aborts. Never throws.
    * @returns true if the task has certainly ended
    */
-  follow?(taskId: string, how: FollowHow): Promise<boolean>;
+  follow?(taskId: string, how: FollowOptions): Promise<boolean>;
   /**
    * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record. Sends only
    * free requests, and never throws.
    * @returns null if the outcome is unknown
    */
-  recover?(job: Job, options: Omit<SubmitHow, "onSent">): Promise<SubmitReply | null>;
+  recover?(job: Job, options: Omit<SubmitOptions, "onSent">): Promise<SubmitReply | null>;
   /**
    * Whether the provider still works on a request whose process ended. Has no side effects and never throws. Absent:
    * the provider stops when the connection closes or the process ends.

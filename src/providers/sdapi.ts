@@ -5,7 +5,7 @@ import { requestedSize } from "../models/requested-size.ts";
 import { decodeImage, decodeImages, findOtherImages } from "./found-images.ts";
 import type { ProviderDeps, ServerSetup } from "./kind.ts";
 import { jsonBody } from "./post-body.ts";
-import type { FollowHow, Job, Provider } from "./provider.ts";
+import type { FollowOptions, Job, Provider } from "./provider.ts";
 import { ProviderServer } from "./provider-http.ts";
 import { type ReferenceDeps, referenceFiles, toBase64 } from "./reference-files.ts";
 import { parseExactJson, parseReplyJson } from "./reply-json.ts";
@@ -111,7 +111,7 @@ const MAX_PROGRESS_BYTES = 8 * 1024 * 1024;
 async function runWithProgress<Result>(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
-  { signal, onProgress, onPreview }: FollowHow,
+  { signal, onProgress, onPreview }: FollowOptions,
   work: () => Promise<Result>,
 ): Promise<Result> {
   const workDone = new AbortController();
@@ -129,7 +129,7 @@ async function runWithProgress<Result>(
 async function followProgress(
   server: Pick<ProviderServer, "get">,
   clock: Pick<Clock, "sleep">,
-  { signal, onProgress, onPreview }: FollowHow,
+  { signal, onProgress, onPreview }: FollowOptions,
 ): Promise<void> {
   let hasPreviews = onPreview !== undefined;
   let lastPreview: unknown = null;

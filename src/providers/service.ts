@@ -13,7 +13,7 @@ import {
   type PollReply,
   type Provider,
   ProviderError,
-  type SubmitHow,
+  type SubmitOptions,
   type SubmitReply,
 } from "./provider.ts";
 import type { OwnUrl, ProviderServer } from "./provider-http.ts";
@@ -36,7 +36,7 @@ export interface ServiceRequest {
   body: unknown;
 }
 
-export type JobContext = ReferenceDeps & Pick<SubmitHow, "onWarning">;
+export type JobContext = ReferenceDeps & Pick<SubmitOptions, "onWarning">;
 
 /** Content of a complete, successful reply. */
 export type ReadReply =
@@ -63,7 +63,7 @@ export interface Form {
   /** @throws ProviderError if the service does not support a part of the job */
   request(job: Job, context: JobContext): Promise<ServiceRequest>;
   /** Sends a job's request. Default: sends the result of `request` once. @throws ProviderError */
-  send?(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply>;
+  send?(job: Job, how: SubmitOptions, context: JobContext): Promise<StoredReply>;
   /** Reads a successful reply. Returns null if the reply ends before its image or id. */
   read(reply: StoredReply, job: Job): ReadReply | null;
   /** Polls a job. Never throws. */

@@ -119,7 +119,7 @@ async function adoptOnce(
       else if (why !== null) {
         skippedIds.add(task.id);
         onEvent?.({ kind: "dropped", taskId: displayId(task), why });
-      } else if (!ledger.isHeld(task)) await clients.adopt(task);
+      } else if (!ledger.isClaimed(task)) await clients.adopt(task);
     } else if (mayBeCharged(entry) && !reportedFiles.has(entry.file)) {
       reportedFiles.add(entry.file);
       onEvent?.({ kind: "dropped", taskId: entry.file, why: describeUnreadable(entry) });

@@ -10,7 +10,7 @@ import { findAdoptedClaims, hasRowOutcome, recordAdoptedOutcome, recordRowOutcom
 interface TaskLedger {
   readonly folder: string;
   readonly files: LedgerFiles;
-  isHeld(task: Task): boolean;
+  isClaimed(task: Task): boolean;
 }
 
 /**
@@ -63,7 +63,7 @@ export class ForgottenTasks {
     const { files } = this.#ledger;
     const open = await files.readOpen(openName(id));
     if (open === null) return true;
-    if (!files.isDone(id) || (open.kind === "task" && this.#ledger.isHeld(open.task))) return false;
+    if (!files.isDone(id) || (open.kind === "task" && this.#ledger.isClaimed(open.task))) return false;
     removeIfPresent(files.part(id, 1));
     await syncFolder(files.openFolder);
     return true;

@@ -46,7 +46,7 @@ export class Holder {
   }
 
   /** Whether the process with this mark is working on a task; true if unknown. @throws the disk's error */
-  isHeld(id: string, mark: string | null): boolean {
+  isClaimed(id: string, mark: string | null): boolean {
     if (mark === null) return false;
     return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
   }

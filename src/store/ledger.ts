@@ -193,8 +193,8 @@ export class Ledger {
   }
 
   /** Whether a living process is working on a task; true if unknown, as on another machine. @throws StateFolderError */
-  isHeld({ id, holder }: Task): boolean {
-    return this.#guardedSync(() => this.#holder.isHeld(id, holder));
+  isClaimed({ id, holder }: Task): boolean {
+    return this.#guardedSync(() => this.#holder.isClaimed(id, holder));
   }
 
   /** Whether the task's process cannot be checked, because it runs on another machine or in a container. */
@@ -219,15 +219,15 @@ export class Ledger {
   /**
    * Takes over an unfinished task whose process is not alive, by creating the task's next part.
    * @param server id of the calling server, because other processes must not take over a running server's tasks
-   * @returns "held" if another process is working on the task, "ended" if the task is finished
+   * @returns "claimed" if another process is working on the task, "ended" if the task is finished
    * @throws StateFolderError
    */
-  async take(task: Task, server?: string): Promise<OwnedTask | "held" | "ended"> {
+  async take(task: Task, server?: string): Promise<OwnedTask | "claimed" | "ended"> {
     return this.guarded(async () => {
-      if (server !== task.intent.server && (await this.livingServer(task)) !== null) return "held";
+      if (server !== task.intent.server && (await this.livingServer(task)) !== null) return "claimed";
       const latest = (await this.#readOpen(task.id)) ?? null;
       if (latest === null || this.#isLeftover(latest)) return "ended";
-      if (this.#holder.has(task.id) || this.isHeld(latest)) return "held";
+      if (this.#holder.has(task.id) || this.isClaimed(latest)) return "claimed";
       await this.#holder.hold(task.id);
       const owned = await this.#nextPart(latest).catch((error: unknown) => {
         this.#holder.release(task.id);
@@ -238,12 +238,12 @@ export class Ledger {
     });
   }
 
-  async #nextPart({ id, parts, mark }: Task): Promise<OwnedTask | "held" | "ended"> {
+  async #nextPart({ id, parts, mark }: Task): Promise<OwnedTask | "claimed" | "ended"> {
     const line: Line<"taken"> = { type: "taken", at: this.#now, holder: this.#holder.mark };
     const isOwn = mark === this.#holder.mark;
     const part = isOwn ? parts : parts + 1;
     const file = await this.#openPart(id, part, line, isOwn);
-    if (file === null) return isOwn ? "ended" : "held";
+    if (file === null) return isOwn ? "ended" : "claimed";
     try {
       if (!isOwn) await syncFolder(path.dirname(file.path));
       // The last process might have ended before it synced its last line, on which the next step relies.
@@ -252,7 +252,7 @@ export class Ledger {
       if (task !== null && task.parts === part) return { task, part, file };
       // The part must not be removed, because parts that follow a missing part are not found.
       file.release(this.#now);
-      return task === null ? "ended" : "held";
+      return task === null ? "ended" : "claimed";
     } catch (error) {
       file.closeIfPossible();
       throw error;
@@ -348,9 +348,10 @@ export class Ledger {
 
   /** Applies `lostReplyLines` to a task whose process has ended, without recording the lines. */
   async withLostReplies(task: Task): Promise<Task> {
-    if (!task.requests.some(({ state }) => state === "started") || this.isHeld(task)) return task;
+    if (!task.requests.some(({ state }) => state === "started") || this.isClaimed(task)) return task;
     const entry = await this.read(task.id);
-    if (entry?.kind !== "task" || this.isHeld(entry.task)) return entry?.kind === "task" ? entry.task : task;
+    if (entry?.kind !== "task" || this.isClaimed(entry.task))
+      return entry?.kind === "task" ? entry.task : task;
     return this.lostReplyLines(entry.task).reduce(withLine, entry.task);
   }
 

@@ -104,7 +104,7 @@ export const BATCH_MUTANTS: Mutant<BatchScenario>[] = [
   },
   {
     bug: "a request that is submitted again is not dismissed first",
-    edits: [without("resubmitUnknown", "dismissHeld")],
+    edits: [without("resubmitUnknown", "dismissClaimed")],
     shows: { scenario: BATCHES.resubmitted, at: UNDISTURBED },
   },
   {

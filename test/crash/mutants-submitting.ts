@@ -34,7 +34,7 @@ export const SUBMITTING_MUTANTS: Mutant[] = [
   },
   {
     bug: "a living holder is not respected",
-    edits: [returns("Holder.isHeld", "false")],
+    edits: [returns("Holder.isClaimed", "false")],
     shows: { scenario: TOGETHER.submitAndResume, at: incidentAt("submit: half a reply", "stall") },
   },
   {

@@ -3,7 +3,7 @@ import path from "node:path";
 import { systemClock } from "../../src/lib/clock.ts";
 import type { GeneratorOptions, ProviderDeps } from "../../src/providers/kind.ts";
 import { type GeneratorSpec, openProvider, type ParsedSpec } from "../../src/providers/kinds.ts";
-import type { Job, PollHow, Provider, Reference, SubmitReply } from "../../src/providers/provider.ts";
+import type { Job, PollOptions, Provider, Reference, SubmitReply } from "../../src/providers/provider.ts";
 import type { JobOptions } from "../../src/task/intent.ts";
 import type { GenerationRequest } from "../../src/task/request.ts";
 import { PICTURE } from "../support/images.ts";
@@ -82,7 +82,7 @@ export const DATA_REFERENCE = { url: `data:image/png;base64,${PICTURE.toString("
 export const ALONE = { signal: new AbortController().signal, onProgress: () => {}, onSent: () => {} };
 
 /** The context of a poll: of a job that is like any, unless the test has one. */
-export async function polling(how: Partial<PollHow> = {}): Promise<PollHow> {
+export async function polling(how: Partial<PollOptions> = {}): Promise<PollOptions> {
   return { job: await jobFor(), signal: ALONE.signal, ...how };
 }
 

@@ -3,7 +3,7 @@ import {
   type Failure,
   type Job,
   ProviderError,
-  type SubmitHow,
+  type SubmitOptions,
   type SubmitReply,
 } from "../../src/providers/provider.ts";
 import type { Usage } from "../../src/task/line.ts";
@@ -17,7 +17,7 @@ import {
 type Made = Extract<SubmitReply, { outcome: "made" }>;
 
 /** What becomes of a request: `number` counts all requests, from 1. */
-export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<Made>;
+export type Answer = (job: Job, how: SubmitOptions, number: number) => Promise<Made>;
 
 export type { ScriptedProvider };
 
@@ -56,7 +56,7 @@ export function failing(failure: Failure | Failure["kind"], words = "no"): Promi
 }
 
 /** Runs until it is given up. */
-export function endless({ signal, onSent }: SubmitHow): Promise<never> {
+export function endless({ signal, onSent }: SubmitOptions): Promise<never> {
   onSent();
   return new Promise((_resolve, reject) => {
     const end = () => reject(new ProviderError("it was given up", { kind: "lost", isStopped: true }));

@@ -26,18 +26,18 @@ describe("a process that holds tasks", () => {
   it("is seen by the others while it holds one, with a ticket for all of them", async () => {
     const { as, folder } = await holders(2);
     const [holder, other] = [as(1), as(2)];
-    expect(other.isHeld(TASK, holder.mark)).toBe(false);
+    expect(other.isClaimed(TASK, holder.mark)).toBe(false);
     await Promise.all([holder.hold(TASK), holder.hold(OTHER)]);
     expect(await namesIn(folder)).toHaveLength(1);
-    expect([other.isHeld(TASK, holder.mark), other.findProcess(holder.mark)]).toEqual([true, identity(1)]);
+    expect([other.isClaimed(TASK, holder.mark), other.findProcess(holder.mark)]).toEqual([true, identity(1)]);
     holder.release(TASK);
-    expect([holder.has(TASK), holder.has(OTHER), other.isHeld(OTHER, holder.mark)]).toEqual([
+    expect([holder.has(TASK), holder.has(OTHER), other.isClaimed(OTHER, holder.mark)]).toEqual([
       false,
       true,
       true,
     ]);
     holder.release(OTHER);
-    expect([other.isHeld(OTHER, holder.mark), other.findProcess(holder.mark)]).toEqual([false, null]);
+    expect([other.isClaimed(OTHER, holder.mark), other.findProcess(holder.mark)]).toEqual([false, null]);
     expect(await namesIn(folder)).toEqual([]);
   });
 
@@ -46,8 +46,8 @@ describe("a process that holds tasks", () => {
     const [one, other] = [as(1), as(1)];
     await one.hold(TASK);
     expect(one.mark).not.toBe(other.mark);
-    expect([one.isHeld(TASK, one.mark), one.isHeld(OTHER, one.mark)]).toEqual([true, false]);
-    expect([other.isHeld(TASK, one.mark), one.isHeld(TASK, other.mark)]).toEqual([true, false]);
+    expect([one.isClaimed(TASK, one.mark), one.isClaimed(OTHER, one.mark)]).toEqual([true, false]);
+    expect([other.isClaimed(TASK, one.mark), one.isClaimed(TASK, other.mark)]).toEqual([true, false]);
   });
 
   it.each([
@@ -59,9 +59,9 @@ describe("a process that holds tasks", () => {
     const holder = which.startsWith("that") ? withProcesses(elsewhere) : as(2);
     await holder.hold(TASK);
     clock.advance(HOLDER_MS - 1);
-    expect(as(1).isHeld(TASK, holder.mark)).toBe(true);
+    expect(as(1).isClaimed(TASK, holder.mark)).toBe(true);
     clock.advance(1);
-    expect(as(1).isHeld(TASK, holder.mark)).toBe(false);
+    expect(as(1).isClaimed(TASK, holder.mark)).toBe(false);
   });
 
   it("renews its ticket, and takes a new one after its time was over", async () => {
@@ -74,13 +74,13 @@ describe("a process that holds tasks", () => {
     for (let each = 0; each < 6; each++) {
       clock.advance(HOLDER_MS / 3);
       await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
-      expect(as(2).isHeld(TASK, holder.mark)).toBe(true);
+      expect(as(2).isClaimed(TASK, holder.mark)).toBe(true);
     }
     expect(await namesIn(folder)).toEqual([first]);
     clock.advance(10 * HOLDER_MS);
-    expect(as(2).isHeld(TASK, holder.mark)).toBe(false);
+    expect(as(2).isClaimed(TASK, holder.mark)).toBe(false);
     await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
-    await vi.waitFor(() => expect(as(2).isHeld(TASK, holder.mark)).toBe(true));
+    await vi.waitFor(() => expect(as(2).isClaimed(TASK, holder.mark)).toBe(true));
     holder.release(TASK);
     expect(await namesIn(folder)).toEqual([]);
   });
@@ -95,9 +95,9 @@ describe("a process that holds tasks", () => {
     clock.advance(10 * HOLDER_MS);
     vi.spyOn(tickets, "take").mockRejectedValueOnce(Object.assign(new Error("full"), { code: "ENOSPC" }));
     await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
-    expect(as(2).isHeld(TASK, holder.mark)).toBe(false);
+    expect(as(2).isClaimed(TASK, holder.mark)).toBe(false);
     await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
-    await vi.waitFor(() => expect(as(2).isHeld(TASK, holder.mark)).toBe(true));
+    await vi.waitFor(() => expect(as(2).isClaimed(TASK, holder.mark)).toBe(true));
   });
 
   it("holds nothing that it could not announce", async () => {
@@ -114,7 +114,7 @@ describe("a process that holds tasks", () => {
 
 it("nobody holds a task without a mark", async () => {
   const { as } = await holders();
-  expect([as(1).isHeld(TASK, null), as(1).findProcess(null), as(1).isHeld(TASK, "")]).toEqual([
+  expect([as(1).isClaimed(TASK, null), as(1).findProcess(null), as(1).isClaimed(TASK, "")]).toEqual([
     false,
     null,
     false,

@@ -98,9 +98,9 @@ describe("taking an unfinished task", () => {
   it("is refused while the process that began it is alive", async () => {
     const { ledger, as } = await ledgerWorld(2);
     const { task } = await begunTask(ledger);
-    expect(await take(as(2), task)).toBe("held");
-    expect(await take(ledger, task)).toBe("held");
-    expect(as(2).isHeld(task)).toBe(true);
+    expect(await take(as(2), task)).toBe("claimed");
+    expect(await take(ledger, task)).toBe("claimed");
+    expect(as(2).isClaimed(task)).toBe(true);
     expect(await as(2).findWorker(task)).toMatchObject({ pid: 1 });
   });
 
@@ -132,7 +132,7 @@ describe("taking an unfinished task", () => {
       const { task } = await begunTask(ledger);
       processes.die(1);
       const results = await Promise.all([take(as(2), task), take(as(3), task)]);
-      expect(results.filter((result) => result === "held")).toHaveLength(1);
+      expect(results.filter((result) => result === "claimed")).toHaveLength(1);
     }
   });
 
@@ -142,7 +142,7 @@ describe("taking an unfinished task", () => {
     processes.die(1);
     as(2).release(await taken(as(2), task.id), true);
     expect(await taken(as(3), task.id)).toMatchObject({ part: 3 });
-    expect(await take(as(4), task)).toBe("held");
+    expect(await take(as(4), task)).toBe("claimed");
     processes.die(3);
     expect(await taken(as(4), task.id)).toMatchObject({ part: 4 });
   });
@@ -278,7 +278,7 @@ it("a task that is withdrawn leaves nothing, and is held by nobody", async () =>
   const owned = await begunTask(ledger);
   await ledger.withdraw(owned);
   expect(await readdir(open)).toEqual([]);
-  expect([await ledger.read(owned.task.id), ledger.isHeld(owned.task)]).toEqual([null, false]);
+  expect([await ledger.read(owned.task.id), ledger.isClaimed(owned.task)]).toEqual([null, false]);
 });
 
 describe("finishing a task", () => {

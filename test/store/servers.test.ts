@@ -18,7 +18,7 @@ it("what was asked of a server is left to it while it lives, and is anybody's th
   const { as, processes } = await ledgerWorld();
   await as(1).servers.join(NAME);
   const task = await waitingTask(as(1));
-  expect(await as(2).take(task)).toBe("held");
+  expect(await as(2).take(task)).toBe("claimed");
   expect(await as(2).findWorker(task)).toMatchObject({ pid: 1 });
   processes.die(1);
   expect(await as(2).findWorker(task)).toBeNull();

@@ -35,11 +35,11 @@ describe("beginning a task under a name that several processes know", () => {
     let seen = await other.read(id);
     while (seen === null) seen = await other.read(id);
     if (seen.kind !== "task") throw new Error(`it is ${seen.kind}`);
-    expect(other.isHeld(seen.task)).toBe(true);
-    expect(await other.take(seen.task)).toBe("held");
+    expect(other.isClaimed(seen.task)).toBe(true);
+    expect(await other.take(seen.task)).toBe("claimed");
     one.release(await beginning, true);
     const released = await other.read(id);
-    expect(released?.kind === "task" && other.isHeld(released.task)).toBe(false);
+    expect(released?.kind === "task" && other.isClaimed(released.task)).toBe(false);
   });
 
   it("is for exactly one of them, however many come at once, and leaves nothing of the others", async () => {

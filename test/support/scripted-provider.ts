@@ -2,13 +2,19 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import type { ImggenError } from "../../src/lib/error-types.ts";
-import type { Job, Provider, SubmitHow, SubmitReply, UnknownReply } from "../../src/providers/provider.ts";
+import type {
+  Job,
+  Provider,
+  SubmitOptions,
+  SubmitReply,
+  UnknownReply,
+} from "../../src/providers/provider.ts";
 import { FIELD_NAMES } from "../../src/task/request-fields.ts";
 import { counted } from "./counted.ts";
 import { png } from "./images.ts";
 
 /** What becomes of a request: `number` counts all requests, from 1. */
-export type Answer = (job: Job, how: SubmitHow, number: number) => Promise<SubmitReply>;
+export type Answer = (job: Job, how: SubmitOptions, number: number) => Promise<SubmitReply>;
 
 export interface ScriptedProvider extends Provider {
   /** The requests that it was sent, in their order. */
@@ -78,7 +84,7 @@ export function refused(error: ImggenError): Promise<SubmitReply> {
 }
 
 /** Runs until it is given up. */
-export function endless(_job: Job, { signal }: SubmitHow): Promise<SubmitReply> {
+export function endless(_job: Job, { signal }: SubmitOptions): Promise<SubmitReply> {
   return new Promise((resolve) => {
     const end = () => resolve({ outcome: "unknown", why: "it was given up", excerpt: null, isStopped: true });
     if (signal.aborted) end();

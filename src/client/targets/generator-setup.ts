@@ -120,7 +120,7 @@ export async function reportBlockedTask(
     intent.service.baseUrl === name && intent.request.prompt === prompt;
   const entries = (await ledger.unfinished()).reverse();
   const tasks = entries.flatMap((entry) => (entry.kind === "task" ? [entry.task] : []));
-  const task = tasks.find((each) => isEqualRequest(each) && !ledger.isHeld(each));
+  const task = tasks.find((each) => isEqualRequest(each) && !ledger.isClaimed(each));
   if (task === undefined) throw error;
   const report = taskReport(await ledger.withLostReplies(task));
   try {

@@ -82,7 +82,7 @@ class ClaimedCredits {
     const { task } = entry;
     if (mayBeCharged(task)) return spentCredits(task) ?? 0;
     if (task.state !== "waiting" || !task.intent.isPaid) return 0;
-    return this.#deps.ledger.isHeld(task) ? (task.intent.credits ?? 0) : null;
+    return this.#deps.ledger.isClaimed(task) ? (task.intent.credits ?? 0) : null;
   }
 }
 

@@ -33,7 +33,7 @@ export type Attempt = LedgerEntry | LostTask | null;
 
 export interface AttemptDeps {
   claims: Pick<RowClaims, "findTaskId" | "read">;
-  ledger: Pick<Ledger, "read" | "isOpen" | "isHeld" | "withLostReplies">;
+  ledger: Pick<Ledger, "read" | "isOpen" | "isClaimed" | "withLostReplies">;
 }
 
 /**
@@ -88,12 +88,12 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
 };
 
 /** @param entry the latest attempt; null if nothing was ever sent for the row */
-export function rowState(entry: Attempt, ledger: Pick<Ledger, "isHeld">): RowState {
+export function rowState(entry: Attempt, ledger: Pick<Ledger, "isClaimed">): RowState {
   if (entry === null) return "new";
   // A task that cannot be read might have been charged, so its row must not count as new.
   if (entry.kind !== "task") return "unknown";
   const { state } = entry.task;
-  if ((state === "waiting" || state === "started") && ledger.isHeld(entry.task)) return "waiting";
+  if ((state === "waiting" || state === "started") && ledger.isClaimed(entry.task)) return "waiting";
   return endsUnsent(entry.task) ? "new" : ROW_STATES[state];
 }
 
@@ -221,7 +221,7 @@ async function addCharges(
 
 /** Whether an unknown outcome stays unknown, because no process is working on the task. */
 function isUnknownFinal(entry: Attempt, { ledger }: PlanDeps): boolean {
-  return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isHeld(entry.task));
+  return entry?.kind === "lost" || (entry?.kind === "task" && !ledger.isClaimed(entry.task));
 }
 
 function isKnownPaid(entry: Attempt): boolean {

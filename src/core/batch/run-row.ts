@@ -12,9 +12,9 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import { displayId, endsUnsent, isUnknown, openTaskState, STATES, type Task } from "../../task/task.ts";
 import { beginAndDrive, createIntent } from "../engine/begin.ts";
 import { type ClaimedTask, claimTask } from "../engine/claimed-task.ts";
-import { type ContinueSpec, continueHeld, continueNamed } from "../engine/continue.ts";
+import { type ContinueSpec, continueClaimed, continueNamed } from "../engine/continue.ts";
 import { requestIdentity, singleAccountDeps, type TaskDeps, type UseCaseDeps } from "../engine/deps.ts";
-import { dismissHeld } from "../engine/dismiss.ts";
+import { dismissClaimed } from "../engine/dismiss.ts";
 import { driveTask } from "../engine/drive.ts";
 import { type TaskReport, taskReport } from "../engine/report.ts";
 import { gateError } from "../engine/send.ts";
@@ -182,7 +182,7 @@ async function withClaimedTask(
   const claimedTask = await claimTask(task, ledger, (message) =>
     onProgress({ type: "ledger_warning", message }),
   );
-  if (claimedTask === "held") return "elsewhere";
+  if (claimedTask === "claimed") return "elsewhere";
   if (claimedTask !== "ended") return action(claimedTask);
   const entry = await ledger.read(task.id);
   const isOpenInDoneFolder =
@@ -193,7 +193,7 @@ async function withClaimedTask(
 async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: BatchContext): Promise<Step> {
   const spec = continueSpec(row, claimedTask.task, run);
   if (!endsUnsent(claimedTask.task))
-    return rowResult(row, await continueHeld(claimedTask, spec, useCaseDeps(run)), false);
+    return rowResult(row, await continueClaimed(claimedTask, spec, useCaseDeps(run)), false);
   // Nothing was sent, so the task is submitted like a new task.
   const report = await driveTask(
     claimedTask,
@@ -213,7 +213,7 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
       await claimedTask.release();
       return "again";
     }
-    await dismissHeld(claimedTask, { why: "resubmitted by the user", replacement: null }, ledger);
+    await dismissClaimed(claimedTask, { why: "resubmitted by the user", replacement: null }, ledger);
     return submitRow(row, row.attempts.length + 1, run);
   });
 }

@@ -45,7 +45,7 @@ const OLD_MS = 7 * 24 * 60 * 60_000;
 /** @param task the task, with lost replies already marked as unknown */
 export function getEarlierState(
   task: Task,
-  ledger: Pick<Ledger, "isCancelled" | "isHeld" | "isUnreachable" | "clock">,
+  ledger: Pick<Ledger, "isCancelled" | "isClaimed" | "isUnreachable" | "clock">,
 ): EarlierState {
   if (ledger.isCancelled(task)) return "none";
   switch (task.state) {
@@ -63,7 +63,7 @@ export function getEarlierState(
     case "started":
     case "accepted":
     case "completed": {
-      if (ledger.isHeld(task)) return ledger.isUnreachable(task) ? "out of sight" : "alive";
+      if (ledger.isClaimed(task)) return ledger.isUnreachable(task) ? "out of sight" : "alive";
       // The task has nothing to continue, because `resume` would close it without a submit.
       if (endsUnsent(task)) return "none";
       if (isUnknown(task)) return "partly unknown";

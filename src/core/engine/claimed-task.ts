@@ -250,13 +250,13 @@ const STATE_MESSAGES: Readonly<Record<TaskState, string>> = {
   saved: "Its images are saved.",
 };
 
-/** Claims a task. @returns "held" if a living process has claimed the task, or "ended" if the task has ended */
+/** Claims a task. @returns "claimed" if a living process has claimed the task, or "ended" if the task has ended */
 export async function claimTask(
   task: Task,
   ledger: Ledger,
   onWarning: (message: string) => void,
   server?: string,
-): Promise<ClaimedTask | "held" | "ended"> {
+): Promise<ClaimedTask | "claimed" | "ended"> {
   const owned = await ledger.take(task, server);
   return typeof owned === "string" ? owned : new ClaimedTask(ledger, owned, onWarning);
 }

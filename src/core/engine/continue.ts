@@ -78,7 +78,7 @@ export function continueTask(
   deps: UseCaseDeps,
 ): Promise<TaskReport> {
   return catchIntoReport(taskReport(task), async () => {
-    if (deps.ledger.isHeld(task)) return claimedElsewhereReport(task, deps);
+    if (deps.ledger.isClaimed(task)) return claimedElsewhereReport(task, deps);
     if (isUpToUser(task, requestedSpec)) return recoverLostReplies(task, requestedSpec, deps);
     const jobs = openJobs(task);
     const isUnsent = !requestedSpec.sends && task.requests.some(({ state }) => state === "waiting");
@@ -93,9 +93,9 @@ export function continueTask(
       if (report !== null) return report;
     }
     const claimedTask = await claimTask(task, deps.ledger, () => {});
-    if (claimedTask === "held") return claimedElsewhereReport(task, deps);
+    if (claimedTask === "claimed") return claimedElsewhereReport(task, deps);
     if (claimedTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
-    return continueHeld(claimedTask, spec, deps, seen);
+    return continueClaimed(claimedTask, spec, deps, seen);
   });
 }
 
@@ -108,10 +108,10 @@ async function recoverLostReplies(task: Task, spec: ContinueSpec, deps: UseCaseD
   const acceptedLines = spec.sends ? await findAcceptedRequests(task, deps) : [];
   if (acceptedLines.length === 0) return taskReport(task);
   const claimedTask = await claimTask(task, deps.ledger, () => {});
-  if (claimedTask === "held") return claimedElsewhereReport(task, deps);
+  if (claimedTask === "claimed") return claimedElsewhereReport(task, deps);
   if (claimedTask === "ended") return taskReport((await deps.ledger.find(task.id)) ?? task);
   for (const line of acceptedLines) await claimedTask.record(line);
-  return continueHeld(claimedTask, spec, deps);
+  return continueClaimed(claimedTask, spec, deps);
 }
 
 async function findAcceptedRequests(task: Task, deps: UseCaseDeps): Promise<Line<"accepted">[]> {
@@ -194,7 +194,7 @@ async function waitForFirst(
 const MAX_WRITEBACK_MS = 10 * 60_000;
 
 /** Continues a claimed task as far as possible. @throws ImggenError if the provider of the task cannot be used */
-export async function continueHeld(
+export async function continueClaimed(
   claimedTask: ClaimedTask,
   spec: ContinueSpec,
   deps: UseCaseDeps,
@@ -265,7 +265,7 @@ export async function catchIntoIdReport(
 async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps): Promise<TaskReport> {
   const { ledger } = deps;
   // The process that ended the task has the claim until it has moved the file to `done`.
-  if (ledger.isHeld(task)) return { ...taskReport(task), error: await claimedError(task, ledger) };
+  if (ledger.isClaimed(task)) return { ...taskReport(task), error: await claimedError(task, ledger) };
   if (ledger.isOpen(task.id)) {
     const continued = await continueTask(task, spec, deps);
     if (continued.error?.type !== "generation_failed" && continued.state !== "unknown") return continued;
@@ -295,7 +295,7 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
   if (seen.size === 0) return report;
   await ledger.reopen(task.id);
   const claimedTask = await claimTask(task, ledger, () => {});
-  if (claimedTask === "held") return { ...report, error: await claimedError(task, ledger) };
+  if (claimedTask === "claimed") return { ...report, error: await claimedError(task, ledger) };
   if (claimedTask === "ended") return taskReport((await ledger.find(task.id)) ?? task);
   const at = isoTime(deps.clock.now());
   for (const job of jobs)
@@ -307,7 +307,7 @@ async function pollEndedJobs(task: Task, spec: ContinueSpec, deps: UseCaseDeps):
         attempt: job.attempt,
         taskId: job.id,
       });
-  return continueHeld(claimedTask, spec, deps, seen);
+  return continueClaimed(claimedTask, spec, deps, seen);
 }
 
 /** Saves a task's images again, without a change to the ledger: copies unchanged files, or downloads the images. */
@@ -329,7 +329,7 @@ export async function saveAgain(
   const { result, failure } = await saveSources(
     {
       taskId: displayId(task),
-      heldTaskId: null,
+      claimedTaskId: null,
       request: task.intent.request,
       facts: sidecarFacts(report, taskDeps),
       sinceMs: Date.parse(task.submittedAt),
@@ -512,7 +512,7 @@ async function saveEndedJob(
   const { result, failure } = await saveSources(
     {
       taskId,
-      heldTaskId: null,
+      claimedTaskId: null,
       request: null,
       facts: null,
       sinceMs: nowMs,

@@ -26,10 +26,10 @@ export async function dismissTask(
 ): Promise<TaskReport> {
   const canBeDismissed = (each: Task) => isUnknown(each) || isAllGone(each) || (isStuck && isPending(each));
   const latest = await ledger.withLostReplies(task);
-  if (STATES[latest.state].isOpen && ledger.isHeld(latest)) throw await claimedError(latest, ledger);
+  if (STATES[latest.state].isOpen && ledger.isClaimed(latest)) throw await claimedError(latest, ledger);
   if (!canBeDismissed(latest)) throw outcomeIsKnown(task);
   const claimedTask = await claimTask(task, ledger, () => {});
-  if (claimedTask === "held") throw await claimedError(task, ledger);
+  if (claimedTask === "claimed") throw await claimedError(task, ledger);
   if (claimedTask === "ended") throw outcomeIsKnown(task);
   for (const line of ledger.lostReplyLines(claimedTask.task)) await claimedTask.record(line);
   if (!canBeDismissed(claimedTask.task)) {
@@ -37,11 +37,11 @@ export async function dismissTask(
     throw outcomeIsKnown(claimedTask.task);
   }
   await endPending(claimedTask, reason, ledger);
-  return dismissHeld(claimedTask, reason, ledger);
+  return dismissClaimed(claimedTask, reason, ledger);
 }
 
 /** Dismisses a claimed task whose outcome is still unknown, and releases the claim. @throws StateFolderError */
-export async function dismissHeld(
+export async function dismissClaimed(
   claimedTask: ClaimedTask,
   reason: DismissReason,
   ledger: Pick<Ledger, "clock">,

@@ -228,7 +228,7 @@ class TaskDriver {
     if (!this.#goal.isContinued || !hasNoImage || this.#claimedTask.isLost) return;
     const { sweepLeftovers } = await import("../images/save-images.ts");
     const { destination } = this.#saveGoal;
-    await sweepLeftovers({ destination, heldTaskId: this.#task.id }, this.#deps);
+    await sweepLeftovers({ destination, claimedTaskId: this.#task.id }, this.#deps);
   }
 
   #saveInterruptedError(): ImggenError | null {

@@ -209,7 +209,7 @@ export class Runner {
     };
     const deps = depsFor({ signal, onProgress, keeping: { graceMs, pause: entry.pause.signal } });
     const claimedTask = await this.#claim(entry);
-    if (claimedTask === "held") return false;
+    if (claimedTask === "claimed") return false;
     if (claimedTask !== "ended") {
       const report = await driveTask(claimedTask, GOAL, [], deps).catch(async (error: unknown) => {
         // The claim is released even after a bug, so that the task can be continued.
@@ -228,7 +228,7 @@ export class Runner {
   /** Ends the unsent requests of a dropped task. @returns false if another process has claimed the task */
   async #close(entry: QueuedTask): Promise<boolean> {
     const claimedTask = await this.#claim(entry);
-    if (claimedTask === "held") return false;
+    if (claimedTask === "claimed") return false;
     if (claimedTask !== "ended") {
       await closeUnsent(claimedTask, entry.dropReason ?? "", this.#options);
       entry.task = claimedTask.task;
@@ -238,7 +238,7 @@ export class Runner {
     return true;
   }
 
-  async #claim(entry: QueuedTask): Promise<ClaimedTask | "held" | "ended"> {
+  async #claim(entry: QueuedTask): Promise<ClaimedTask | "claimed" | "ended"> {
     const { ledger, server, onFailed } = this.#options;
     const claimedTask = await claimTask(
       entry.task,

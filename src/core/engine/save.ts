@@ -32,7 +32,7 @@ export interface SaveGoal {
 interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherDestination"> {
   taskId: string;
   /** Ledger id of the task if this process has claimed it, otherwise null. */
-  heldTaskId: string | null;
+  claimedTaskId: string | null;
   request: GenerationRequest | null;
   facts: SidecarFacts | null;
   /** Time of the submit, in milliseconds since the epoch. */
@@ -83,7 +83,7 @@ export async function saveCompleted(
     {
       ...goal,
       taskId: displayId(task),
-      heldTaskId: task.id,
+      claimedTaskId: task.id,
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),

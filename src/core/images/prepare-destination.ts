@@ -49,10 +49,10 @@ const NO_TASK = "imggen";
 
 /**
  * Returns a unique, hidden name for a temporary file in the folder of the final image.
- * @param heldTaskId ledger id of the task; null if this process has not claimed it
+ * @param claimedTaskId ledger id of the task; null if this process has not claimed it
  */
-export function temporaryName(heldTaskId: string | null): string {
-  return `.${heldTaskId ?? NO_TASK}.${randomDigits()}`;
+export function temporaryName(claimedTaskId: string | null): string {
+  return `.${claimedTaskId ?? NO_TASK}.${randomDigits()}`;
 }
 
 /**
@@ -62,7 +62,7 @@ export function temporaryName(heldTaskId: string | null): string {
  */
 export async function sweepTemporaryFiles(
   folder: string,
-  heldTaskId: string | null,
+  claimedTaskId: string | null,
   nowMs: number,
 ): Promise<void> {
   for (const name of readableNames(folder)) {
@@ -70,7 +70,7 @@ export async function sweepTemporaryFiles(
     if (task === undefined) continue;
     const file = path.join(folder, name);
     const isFromImggen = task === NO_TASK || isId(task);
-    if (task === heldTaskId || (isFromImggen && (await isOld(file, nowMs)))) removeIfPossible(file);
+    if (task === claimedTaskId || (isFromImggen && (await isOld(file, nowMs)))) removeIfPossible(file);
   }
 }
 

@@ -35,7 +35,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   const surplus = spec.sources.slice(maxImages);
   if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, maxImages, deps));
   result.files = sources.map(() => null);
-  if (spec.recovering && spec.heldTaskId !== null) await sweepLeftovers(spec, deps);
+  if (spec.recovering && spec.claimedTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
   // `openReply` appends the additional images of a reply to `sources` during the loop.
   for (const [at, source] of sources.entries()) {
@@ -115,7 +115,7 @@ async function saveImage(
     throw diskFailure(folder, error);
   }
   // The name is random, so that no other process writes to the file that this process publishes.
-  const temporary = path.join(folder, temporaryName(spec.heldTaskId));
+  const temporary = path.join(folder, temporaryName(spec.claimedTaskId));
   const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
   const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, deps));
   const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
@@ -176,12 +176,12 @@ function isUsable({ image }: SeededImage): boolean {
 
 /** Removes temporary files and reservations of earlier processes. */
 export async function sweepLeftovers(
-  { destination, heldTaskId }: Pick<SaveSpec, "destination" | "heldTaskId">,
+  { destination, claimedTaskId }: Pick<SaveSpec, "destination" | "claimedTaskId">,
   { ledger, clock }: TaskDeps,
 ): Promise<void> {
   const folder = destination.kind === "file" ? path.dirname(destination.path) : destination.folder;
   // The ledger's folder is included, because images for standard output are staged in it.
-  for (const parent of [folder, ledger.folder]) await sweepTemporaryFiles(parent, heldTaskId, clock.now());
+  for (const parent of [folder, ledger.folder]) await sweepTemporaryFiles(parent, claimedTaskId, clock.now());
   sweepReservations(folder, ledger.processes);
 }
 

@@ -20,7 +20,7 @@ export interface SaveSpec {
   /** Files of the images in other folders, by image index. An unchanged file is copied instead of downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process has claimed it, otherwise null. */
-  heldTaskId: string | null;
+  claimedTaskId: string | null;
   /** Time of the submit. It is used in file names, so that they stay the same if the task is resumed. */
   date: Date;
   /** Milliseconds since the epoch. `--overwrite` keeps newer files, because another process might have written them. */

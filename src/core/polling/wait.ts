@@ -2,7 +2,7 @@ import { NetworkError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
 import { backoffMs, isRetryable } from "../../api/retry.ts";
 import type { ImggenError } from "../../lib/error-types.ts";
-import type { FailedPoll, Job, PolledState, PollHow, PollReply } from "../../providers/provider.ts";
+import type { FailedPoll, Job, PolledState, PollOptions, PollReply } from "../../providers/provider.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -21,7 +21,7 @@ export function waitTimeoutMs(settings: WaitSettings, request: GenerationRequest
   return settings.timeoutMs ?? (request?.quality === "4K" ? timeout4KMs : timeoutMs);
 }
 
-export interface WaitSpec extends Pick<PollHow, "keepsReply"> {
+export interface WaitSpec extends Pick<PollOptions, "keepsReply"> {
   job: Job;
   schedule: PollingSchedule;
   /** Timeout from now, in milliseconds. The last poll is made when the timeout expires. */
@@ -155,7 +155,7 @@ function reportProgress(reply: PollReply, { onAhead, onShare }: WaitDeps): void 
 /** Polls a task once, when the gate allows it. @throws TypeError if the provider cannot be polled */
 export async function pollOnce(
   taskId: string,
-  options: Omit<PollHow, "signal">,
+  options: Omit<PollOptions, "signal">,
   { connection, gate, signal }: Pick<TaskDeps, "connection" | "gate" | "signal">,
 ): Promise<PollReply> {
   const { provider } = connection;

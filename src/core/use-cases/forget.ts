@@ -127,7 +127,7 @@ async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
       continue;
     }
     const { task } = entry;
-    if (STATES[task.state].isOpen && ledger.isHeld(task)) return null;
+    if (STATES[task.state].isOpen && ledger.isClaimed(task)) return null;
     const { request, options } = task.intent;
     for (const url of [request.image ?? [], options.workflow ?? []].flat())
       digests.add(url.slice(url.lastIndexOf("/") + 1).split(".", 1)[0] ?? "");

@@ -169,7 +169,7 @@ async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps):
   try {
     checkUnsent(task, spec);
     // Loaded only now, because a new submit does not need the module.
-    const { continueHeld } = await import("../engine/continue.ts");
+    const { continueClaimed } = await import("../engine/continue.ts");
     const claimedTask = await claimTask(task, deps.ledger, (message) =>
       deps.onProgress({ type: "ledger_warning", message }),
     );
@@ -181,7 +181,7 @@ async function continueOrReport(task: Task, spec: GenerateSpec, deps: TaskDeps):
       return { ...report, isAwaited: false };
     }
     const { wait, destination } = spec;
-    return await continueHeld(claimedTask, { wait, destination, sends: true }, singleAccountDeps(deps));
+    return await continueClaimed(claimedTask, { wait, destination, sends: true }, singleAccountDeps(deps));
   } catch (error) {
     // The error is part of the report, because the task might have been charged.
     if (!(error instanceof ImggenError)) throw error;

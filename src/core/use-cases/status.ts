@@ -239,7 +239,7 @@ async function statusWithoutJob(
   }
   const currentTask = await withWaitingRequests(latest, deps);
   if (currentTask.state === "waiting") await requireProvider(currentTask, deps);
-  const isIdle = currentTask.state === "waiting" && !deps.ledger.isHeld(currentTask);
+  const isIdle = currentTask.state === "waiting" && !deps.ledger.isClaimed(currentTask);
   return { ...taskReport(currentTask), ...(isIdle && { isIdle }) };
 }
 
@@ -253,7 +253,7 @@ async function requireProvider(task: Task, deps: UseCaseDeps): Promise<void> {
 /** Marks requests of an ended process as waiting if the free provider no longer works on them. */
 async function withWaitingRequests(task: Task, deps: UseCaseDeps): Promise<Task> {
   const isStarted = task.requests.some(({ state }) => state === "started");
-  if (!isStarted || task.intent.isPaid || deps.ledger.isHeld(task)) return task;
+  if (!isStarted || task.intent.isPaid || deps.ledger.isClaimed(task)) return task;
   const { connection, ledger, signal, clock } = await deps.depsFor(task.intent, displayId(task));
   let currentTask = task;
   for (const [request, { state, attempt }] of task.requests.entries()) {

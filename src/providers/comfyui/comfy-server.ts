@@ -2,7 +2,7 @@ import type { HttpReply } from "../../api/http-client.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { fieldsOf, isJsonObject, isTexts } from "../../lib/json.ts";
 import { jsonBody, type PostBody } from "../post-body.ts";
-import { type Job, ProviderError, type SubmitHow } from "../provider.ts";
+import { type Job, ProviderError, type SubmitOptions } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import { parseLenientJson } from "../reply-json.ts";
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
@@ -49,7 +49,7 @@ export class ComfyServer {
   }
 
   /** @throws as `ProviderServer.post` */
-  post(id: string, graph: Graph, job: Job, how: SubmitHow): Promise<StoredReply> {
+  post(id: string, graph: Graph, job: Job, how: SubmitOptions): Promise<StoredReply> {
     this.#missingSince.delete(id);
     const body = { prompt: Object.fromEntries(graph), prompt_id: id, client_id: id };
     return this.http.post("/prompt", jsonBody(body), job, how);

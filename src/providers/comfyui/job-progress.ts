@@ -1,5 +1,5 @@
 import { fieldsOf, jsonOrNull } from "../../lib/json.ts";
-import type { FollowHow } from "../provider.ts";
+import type { FollowOptions } from "../provider.ts";
 import type { ComfyServer } from "./comfy-server.ts";
 import { type Graph, graphIn, isLink } from "./graph.ts";
 
@@ -18,7 +18,7 @@ const MAX_CONNECTIONS = 2;
  */
 export async function followJob(
   jobId: string,
-  { signal, onProgress, onPreview }: FollowHow,
+  { signal, onProgress, onPreview }: FollowOptions,
   server: ComfyServer,
 ): Promise<boolean> {
   const jobEnd = new AbortController();

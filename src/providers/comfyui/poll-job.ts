@@ -4,7 +4,7 @@ import { fieldsOf, isJsonObject } from "../../lib/json.ts";
 import { collapseWhitespace } from "../../lib/short-text.ts";
 import { failedPoll, toClause, toImggenError } from "../failures.ts";
 import { finishedState, withReply } from "../job-poll.ts";
-import { type PolledState, type PollHow, type PollReply, ProviderError } from "../provider.ts";
+import { type PolledState, type PollOptions, type PollReply, ProviderError } from "../provider.ts";
 import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer, HistoryEntry, ServerJob } from "./comfy-server.ts";
 import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
@@ -13,7 +13,7 @@ import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 const POLL_MS = 15_000;
 
 /** Never throws. */
-export async function pollJob(jobId: string, server: ComfyServer, how: PollHow): Promise<PollReply> {
+export async function pollJob(jobId: string, server: ComfyServer, how: PollOptions): Promise<PollReply> {
   const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
   const signal = AbortSignal.any([how.signal, limit]);
   try {

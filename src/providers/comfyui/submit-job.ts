@@ -9,7 +9,7 @@ import { type FailedReply, failedReply, type ReplySource } from "../failed-reply
 import { runRequest, toClause } from "../failures.ts";
 import type { ProviderDeps } from "../kind.ts";
 import { formBody } from "../post-body.ts";
-import { type Job, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
+import { type Job, ProviderError, type SubmitOptions, type SubmitReply } from "../provider.ts";
 import { type LocalReference, referenceFiles } from "../reference-files.ts";
 import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
 import { chosenSeed } from "../seeds.ts";
@@ -41,7 +41,7 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
 }
 
 /** Submits a job, and searches for the job if the reply was lost. Never throws. */
-export async function submitJob(job: Job, how: SubmitHow, context: SubmitContext): Promise<SubmitReply> {
+export async function submitJob(job: Job, how: SubmitOptions, context: SubmitContext): Promise<SubmitReply> {
   const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
   if (reply.outcome !== "unknown") return reply;
   const recoveredReply = await recoverJob(job, how.signal, context);
@@ -51,7 +51,7 @@ export async function submitJob(job: Job, how: SubmitHow, context: SubmitContext
 /** @throws ProviderError, or the signal's reason */
 async function sendWorkflow(
   job: Job,
-  how: SubmitHow,
+  how: SubmitOptions,
   { server, workflows, deps }: SubmitContext,
 ): Promise<SubmitReply> {
   const { signal } = how;

@@ -6,7 +6,7 @@ import { errorText } from "../../lib/error-text.ts";
 import { requestedSize } from "../../models/requested-size.ts";
 import { runRequest } from "../failures.ts";
 import type { GeneratorOptions, ProviderDeps } from "../kind.ts";
-import { type Job, type Provider, ProviderError, type SubmitHow, type SubmitReply } from "../provider.ts";
+import { type Job, type Provider, ProviderError, type SubmitOptions, type SubmitReply } from "../provider.ts";
 import { referenceFiles, shownContext } from "../reference-files.ts";
 import { filledCommand, findUnsupported, hasPrompt, seedIn, shownCommand } from "./command-words.ts";
 import { commandFailure, hasSucceeded, isCommandRunning, recoverCommand, runCommand } from "./run-command.ts";
@@ -73,7 +73,7 @@ export function commandProvider(
 }
 
 interface RunHow
-  extends Pick<SubmitHow, "signal" | "onSent">,
+  extends Pick<SubmitOptions, "signal" | "onSent">,
     Pick<Parameters<typeof runCommand>[1], "hidden" | "headerVariables"> {
   killSignal: AbortSignal;
 }

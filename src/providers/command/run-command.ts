@@ -25,7 +25,7 @@ import {
   type Failure,
   type Job,
   ProviderError,
-  type SubmitHow,
+  type SubmitOptions,
   type SubmitReply,
   TimeLimitError,
   unsendable,
@@ -40,7 +40,7 @@ const TEMPORARY_FAILURE = 75;
 
 interface RunOptions
   extends Pick<ProgramOptions, "env" | "signal" | "killSignal">,
-    Pick<SubmitHow, "onSent"> {
+    Pick<SubmitOptions, "onSent"> {
   /** The job's scratch folder. */
   cwd: string;
   /** Names of the environment variables with the providers' API keys, which are hidden from the command. */

@@ -3,7 +3,7 @@ import { fieldsOf, isJsonObject, jsonOrNull } from "../../lib/json.ts";
 import { isModeration, readErrorBody } from "../failed-reply.ts";
 import { decodeImage, findOtherImages, type ReplyImage } from "../found-images.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
-import type { Job, Provider, SubmitHow } from "../provider.ts";
+import type { Job, Provider, SubmitOptions } from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
 import {
@@ -76,7 +76,7 @@ class Requests {
   }
 
   /** @throws ProviderError, or a file system error if a reference image cannot be read */
-  async send(job: Job, how: SubmitHow, context: JobContext): Promise<StoredReply> {
+  async send(job: Job, how: SubmitOptions, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
     let reply = await this.#post(request, job, how);
     // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the field.
@@ -88,7 +88,7 @@ class Requests {
     return reply;
   }
 
-  async #post(request: ImageRequest, job: Job, how: SubmitHow): Promise<StoredReply> {
+  async #post(request: ImageRequest, job: Job, how: SubmitOptions): Promise<StoredReply> {
     const remaining = Object.entries(request.fields).filter(
       ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(refusalKey(request, name)),
     );

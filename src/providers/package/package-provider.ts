@@ -156,7 +156,7 @@ async function pollPackage(
 /** Limits the time of a poll. A late poll counts as failed, because a poll is safe to repeat. Never throws. */
 async function limitPoll(
   poll: Promise<port.PollReply>,
-  { signal, timeoutMs }: port.PollHow,
+  { signal, timeoutMs }: port.PollOptions,
   { clock }: ProviderDeps,
 ): Promise<port.PollReply> {
   try {

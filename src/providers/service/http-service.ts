@@ -8,7 +8,7 @@ import { isServerKey, keyMasker } from "../../lib/redact.ts";
 import { ANY_MODEL, type GenerationRequest } from "../../task/request.ts";
 import { FIELD_NAMES } from "../../task/request-fields.ts";
 import { failedPoll } from "../failures.ts";
-import type { Job, PollHow, PollReply, Provider, SubmitHow, SubmitReply } from "../provider.ts";
+import type { Job, PollOptions, PollReply, Provider, SubmitOptions, SubmitReply } from "../provider.ts";
 import { replyExcerpt } from "../reply-facts.ts";
 import { type ReplyContext, readPoll, readSubmit, refusedBody } from "./replies.ts";
 
@@ -55,7 +55,7 @@ export class HttpImageService implements Provider {
     return this.#options.requestTimeoutMs ?? SUBMIT.timeoutMs;
   }
 
-  async submit({ request }: Pick<Job, "request">, how?: Partial<SubmitHow>): Promise<SubmitReply> {
+  async submit({ request }: Pick<Job, "request">, how?: Partial<SubmitOptions>): Promise<SubmitReply> {
     try {
       const reply = await this.#exchange({
         method: "POST",
@@ -78,7 +78,10 @@ export class HttpImageService implements Provider {
     }
   }
 
-  async poll(taskId: string, { timeoutMs = Infinity, signal }: Partial<PollHow> = {}): Promise<PollReply> {
+  async poll(
+    taskId: string,
+    { timeoutMs = Infinity, signal }: Partial<PollOptions> = {},
+  ): Promise<PollReply> {
     markTaskOpened();
     try {
       const reply = await this.#exchange({

@@ -39,7 +39,7 @@ async function newBatch() {
   return { ledger, as, claims, attempt, plan, processes, state };
 }
 
-const heldBy = (isHeld: boolean) => ({ isHeld: () => isHeld });
+const heldBy = (isClaimed: boolean) => ({ isClaimed: () => isClaimed });
 
 it.each([
   ["never sent", [not_sent], "new"],
@@ -273,7 +273,7 @@ describe("a batch's plan", () => {
     };
     const late = Object.assign(Object.create(ledger), {
       read,
-      isHeld: () => true,
+      isClaimed: () => true,
       isOpen: () => true,
       withLostReplies: async <Any>(task: Any) => task,
     });

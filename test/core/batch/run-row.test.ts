@@ -7,7 +7,7 @@ import type { RowResult } from "../../../src/core/batch/row-result.ts";
 import { type BatchContext, runRow } from "../../../src/core/batch/run-row.ts";
 import { dayCap } from "../../../src/core/limits/budget.ts";
 import type { OutageEvent } from "../../../src/core/limits/gate.ts";
-import type { FollowHow } from "../../../src/providers/provider.ts";
+import type { FollowOptions } from "../../../src/providers/provider.ts";
 import { recordRowBegun } from "../../../src/store/row-claims.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { accepts } from "../../support/batch-world.ts";
@@ -360,7 +360,7 @@ it("a row passes on the progress of a job that its provider has accepted", async
     const task = polls++ < 2 ? ({ status: "running" } as const) : end;
     return { outcome: "state" as const, task };
   };
-  const follow = async (_id: string, { onProgress }: FollowHow) => {
+  const follow = async (_id: string, { onProgress }: FollowOptions) => {
     onProgress(0.5);
     return false;
   };

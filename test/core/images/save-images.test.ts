@@ -42,7 +42,7 @@ const SPEC = {
   date: new Date(2026, 0, 31),
   keepsSinceMs: new Date(2026, 0, 31).getTime(),
   recovering: false,
-  heldTaskId: "20260131T120000000-0123abcd",
+  claimedTaskId: "20260131T120000000-0123abcd",
   maxImages: MAX_IMAGES,
   savesFurther: true,
 };
@@ -329,12 +329,16 @@ describe("after a crash", () => {
   });
 
   it.each([
-    ["of its task are removed by the process that holds it", SPEC.heldTaskId, SPEC.heldTaskId, false],
-    ["of another task are left alone", "20260131T120000000-4567abcd", SPEC.heldTaskId, true],
-    ["of its task are left alone by a process that does not hold it", SPEC.heldTaskId, null, true],
+    ["of its task are removed by the process that holds it", SPEC.claimedTaskId, SPEC.claimedTaskId, false],
+    ["of another task are left alone", "20260131T120000000-4567abcd", SPEC.claimedTaskId, true],
+    ["of its task are left alone by a process that does not hold it", SPEC.claimedTaskId, null, true],
   ])("drafts %s", async (_what, task, heldTask, isLeft) => {
     const draft = temporaryName(task);
-    const { names } = await saving({ recovering: true, heldTaskId: heldTask, existing: { [draft]: "half" } });
+    const { names } = await saving({
+      recovering: true,
+      claimedTaskId: heldTask,
+      existing: { [draft]: "half" },
+    });
     expect(names).toEqual([...(isLeft ? [draft] : []), "a-fox.png"]);
   });
 
@@ -359,7 +363,7 @@ it("two that save one task at once, neither owning it, never write into each oth
       sources: [sourceAt(`${server.origin}/0`)],
       savedFiles: [],
       recovering: true,
-      heldTaskId: null,
+      claimedTaskId: null,
       destination: { ...world.destination, folder } as Destination,
     };
     await saveImages(spec, result, world.deps);
