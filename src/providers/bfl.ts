@@ -80,7 +80,6 @@ const RATIO_MODELS = /kontext|ultra/;
 /** Each side must be a multiple of this number of pixels. */
 const STEP_PX = 32;
 
-/** @param referenceFile file of the first reference image; undefined if there is no reference image */
 function sizeInput(job: Job, referenceFile: string | undefined): Fields {
   const { options, request } = job;
   const { model, sizeForm } = options;

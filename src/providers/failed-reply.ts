@@ -16,15 +16,14 @@ export interface ReplySource {
   address: string;
   isPaid: boolean;
   hasKey: boolean;
-  /** Environment variable for the server's key; absent if no variable is used for the server's address. */
+  /** Environment variable for the key; absent if the server's address has none. */
   keyVariable?: string | undefined;
   /** Hides the key in a text, because a server might repeat the key in its reply. */
   mask: (text: string) => string;
-  /** Current time, from which the wait until a `Retry-After` date is calculated. */
+  /** Current time, because a `Retry-After` header can contain a date. */
   nowMs: number;
 }
 
-/** The error for a failed reply, with the server's message. */
 export function failedReply(reply: FailedReply, source: ReplySource): ProviderError {
   const text = source.mask(String(reply.body));
   const errorBody = readErrorBody(text);
@@ -50,10 +49,7 @@ function keyMessage({ host, address, hasKey, keyVariable }: ReplySource, words: 
   return `${host} ${problem} (${words}). ${advice}`;
 }
 
-/**
- * The error for a successful reply without an image. A paid request is `lost`, because it might have been charged,
- * unless the reply reports no charge, a lack of credit, or refused content.
- */
+/** A paid request is `lost`, because it might have been charged, unless the reply shows that it was not. */
 export function replyWithoutImage(
   body: string,
   { host, isPaid, mask }: Pick<ReplySource, "host" | "isPaid" | "mask">,
@@ -66,7 +62,6 @@ export function replyWithoutImage(
   return new ProviderError(message, CASES[kind][0], { details: refusalDetails(errorBody) });
 }
 
-/** Maximum length of a code and of a field name. */
 const MAX_NAME_LENGTH = 100;
 
 function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
@@ -76,12 +71,11 @@ function refusalDetails({ code, field }: ErrorBody): RefusalDetails {
   return { ...(name && { code: name }), ...(param && { param }) };
 }
 
-/** Whether the server refused the content of the prompt or of an image. A retry would be refused too. */
+/** Whether the server refused the content of the prompt or of an image. */
 export function isModeration({ codes, words }: ErrorBody): boolean {
   return codes.some((code) => MODERATION_CODE.test(code)) || MODERATION_MESSAGE.test(words ?? "");
 }
 
-/** Whether a refusal is about the model. */
 export function isAboutModel({ codes, field, words }: ErrorBody): boolean {
   const isNamed = /\b(?:model|deployment|checkpoint)\b/i.test(words ?? "");
   return field === "model" || isNamed || codes.some((code) => /model|deployment/i.test(code));
@@ -114,11 +108,11 @@ interface Facts {
   /** Milliseconds until another request is allowed; null if the reply contains no such time. */
   waitMs: number | null;
   errorBody: ErrorBody;
-  /** Body of the reply, in which the key is hidden. */
+  /** Body of the reply, with the key hidden. */
   text: string;
 }
 
-/** The first rule that matches decides. If no rule matches, a paid request is `lost` and a free request `refused`. */
+/** The first rule that matches decides. */
 const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = [
   // This rule is first, because the server might have made and charged an image before it failed.
   ["lost", ({ status, isPaid }) => isPaid && status >= 500],
@@ -134,8 +128,7 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
     ({ status, isPaid, waitMs, text }) =>
       status === 503 && !isPaid && (waitMs !== null || MODEL_LOADING.test(text)),
   ],
-  // These redirects prove that the POST was not processed. They are not followed, because the key must not reach
-  // another address.
+  // These redirects prove that the POST was not processed. They are not followed, so that no other host gets the key.
   ["redirect", ({ status }) => [301, 307, 308].includes(status)],
   ["lost", ({ status }) => status === 408 || status < 400 || status >= 500],
   // Google reports an invalid key with status 400.
@@ -145,10 +138,10 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
   ["key", ({ status }) => status === 401],
   ["account", ({ status }) => status === 403],
   ["missing", ({ status }) => status === 404 || status === 405],
-  // A paid request with another status, such as a proxy's 499, is `lost`, because it might have been charged.
+  // With any other status, such as a proxy's 499, a paid request is `lost`, because it might have been charged.
 ];
 
-/** Codes that mean that the account has no credit or has reached a limit, so that every request fails. */
+/** Codes for an account without credit or at a limit, so that every request fails. */
 const NO_CREDIT_CODE =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
 /** Words and codes about money, for services that have no code in `NO_CREDIT_CODE`: fal, xAI, SiliconFlow, new-api. */
@@ -159,10 +152,9 @@ const RATE_LIMIT_CODE = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
 /** Google's names of daily quotas, or a quota of 0, which means that the plan does not include the model. */
 const LASTING_LIMIT = /PerDay(?![a-z])|\blimit: 0\b/;
 const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
-/** Maximum wait until the next request for which a server counts as busy, in milliseconds. */
+/** Longest wait in a reply for which the server still counts as busy. */
 const MAX_BUSY_MS = 15 * 60_000;
 
-/** Codes that mean that the content of the prompt or of an image was refused. */
 const MODERATION_CODE =
   /moderation|content_?(policy|filter)|safety|prohibited_content|image_generation_user_error/i;
 const MODERATION_MESSAGE =
@@ -224,10 +216,9 @@ const CASES: Readonly<Record<Case, readonly [Failure, (host: string, words: stri
   lost: [{ kind: "lost" }, (host, words) => `No image came from ${host} (${words}).`],
 };
 
-/** Facts in the body of a failed reply. */
 export interface ErrorBody {
   isJson: boolean;
-  /** The server's message in one line, without a full stop at the end, or null. */
+  /** The server's message in one line, without a final full stop. */
   words: string | null;
   /** All codes and types in the body, as text. */
   codes: readonly string[];
@@ -239,10 +230,7 @@ export interface ErrorBody {
 
 const MAX_WORDS_LENGTH = 500;
 
-/**
- * Reads the body of a refusal. Servers use many forms: OpenAI's error object, a `detail` that is a text or a list, a
- * code with a message, an HTML page, plain text, or an empty body.
- */
+/** Reads OpenAI's error object, a `detail` (text or list), a code with a message, HTML, plain text or an empty body. */
 export function readErrorBody(body: string): ErrorBody {
   const json = parseLenientJson(body.replace(/^\uFEFF/, ""));
   if (json === null)
@@ -268,7 +256,7 @@ export function readErrorBody(body: string): ErrorBody {
 /** Names of fields that can contain an error message, the most precise first. */
 const ERROR_FIELDS = ["message", "detail", "errors", "error", "msg", "title", "output"] as const;
 
-/** Maximum depth of the search for a message, because a reply might nest thousands of levels. */
+/** Maximum depth of the search, because a reply might nest thousands of levels. */
 const MAX_LEVELS = 8;
 
 function findMessage(value: unknown, levels = MAX_LEVELS): string {

@@ -53,11 +53,7 @@ function toSubmitReply(error: ProviderError): SubmitReply {
   }
 }
 
-/**
- * Runs a request. Never throws. After an unexpected error, the outcome is `unknown` if the request was sent, otherwise
- * `not_sent`.
- * @param work calls its parameter immediately before the request can reach the provider
- */
+/** Never throws. @param work must call its parameter immediately before the request can reach the provider */
 export async function runRequest<Reply extends SubmitReply | null>(
   work: (onSent: () => void) => Promise<Reply>,
   onSent = () => {},

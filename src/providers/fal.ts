@@ -67,7 +67,7 @@ interface Addresses {
   cancel: string;
 }
 
-/** Builds a job's id: the result's address, and the status and cancel addresses if they differ from fal's defaults. */
+/** The id contains the status and cancel addresses only if they differ from fal's defaults. */
 function toJobId({ response, status, cancel }: Addresses): string {
   const defaults = parseAddresses(response);
   return status === defaults.status && cancel === defaults.cancel
@@ -104,10 +104,7 @@ function failureMessage(status: string, fields: Fields): string {
   return words === null ? status : `${status}: ${words}`;
 }
 
-/**
- * Reads the result of a failed job, which also has the status `COMPLETED`. The result is an HTTP error with a `detail`,
- * which is a list if the HTTP status is 500.
- */
+/** A failed job is `COMPLETED` too. Its result is an HTTP error with a `detail`, which is a list for status 500. */
 function parseFailedResult({ status, body }: HttpReply, poll: JobPoll): PolledState | null {
   const { words } = readErrorBody(body);
   const { detail } = fieldsOf(parseLenientJson(body));
@@ -120,7 +117,7 @@ function sizeInput(job: Job): Fields {
   const { sizeForm } = options;
   const size = requestedSize(job);
   if (sizeForm !== null) return sizeFields({ ratio: request.ratio, size }, null, sizeForm);
-  // If the user requests no size, no size is sent, so that fal uses the size of the reference image.
+  // Without a requested size, fal uses the size of the reference image.
   const hasSizeSetting = request.ratio !== undefined || request.quality !== undefined;
   const isDefaultSize = request.ratio === "auto" || (references.length > 0 && !hasSizeSetting);
   return isDefaultSize || size === null ? {} : { image_size: size };

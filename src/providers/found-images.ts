@@ -18,12 +18,12 @@ const IGNORED_FIELD =
 /** Fields with addresses of the job, such as `status_url`. */
 const JOB_URL_FIELD = /_ur[il]s?$/i;
 
-/** Returns the URLs of all images in a result, without duplicates. Base64 is returned as `data:` URLs. */
+/** Returns all image URLs, without duplicates. Base64 is returned as `data:` URLs. */
 export function findImageUrls(result: unknown): string[] {
   return [...new Set(findImages(result, MAX_DEPTH))];
 }
 
-/** Returns the URLs of all images in a reply, for a service whose replies have no separate field for the result. */
+/** Returns the image URLs of a reply that has no separate field for the result. */
 export function findReplyImageUrls(reply: Readonly<Record<string, unknown>>): string[] {
   return findImageUrls(
     Object.fromEntries(Object.entries(reply).filter(([name]) => !JOB_URL_FIELD.test(name))),
@@ -44,7 +44,7 @@ function findImages(value: unknown, depth: number): string[] {
   return [...fieldImage, ...nestedFields.flatMap(([, entry]) => findImages(entry, depth - 1))];
 }
 
-/** Whether a text needs no search, because its object already has an image, or because the text was already parsed. */
+/** Whether a text was already parsed, or its object already has an image. */
 function isSearchUnnecessary(name: string, fieldImage: readonly string[]): boolean {
   return fieldImage.length > 0 || IMAGE_FIELDS.includes(name);
 }
@@ -94,7 +94,7 @@ export function decodeImages(values: readonly unknown[]): ReplyImage[] {
     .map((bytes) => ({ bytes }));
 }
 
-/** Decodes base64 or a `data:` URL, because some servers use one field for the two forms. Null for another value. */
+/** Decodes base64 or a `data:` URL, because some servers use one field for both. */
 export function decodeImage(value: unknown): Buffer | null {
   if (typeof value !== "string") return null;
   const bytes = Buffer.from(value.replace(/^data:[^,]*,/, ""), "base64");
@@ -103,12 +103,12 @@ export function decodeImage(value: unknown): Buffer | null {
 
 const RESULT_FIELDS = ["data", "images", "image", "output", "outputs", "result", "results", "artifacts"];
 
-/** Returns the images in common result fields, for a reply without an image in the expected field. */
+/** Searches common result fields of a reply without an image in the expected field. */
 export function findOtherImages(reply: Readonly<Record<string, unknown>>, job: Job): ReplyImage[] {
   return resultImages(findImageUrls(RESULT_FIELDS.map((name) => reply[name])), reply, job);
 }
 
-/** Returns the images at URLs, except images of the request, which some servers repeat. `data:` URLs are decoded. */
+/** Decodes `data:` URLs, and removes images of the request. */
 export function resultImages(urls: readonly string[], reply: unknown, job: RequestParts): ReplyImage[] {
   const images = removeRequestUrls(urls, reply, job).flatMap((url): ReplyImage[] =>
     isDataUrl(url) ? decodeImages([url]) : [{ url }],

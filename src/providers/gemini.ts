@@ -72,7 +72,7 @@ function modelNames(json: unknown): string[] | null {
   return names.map((name) => name.replace(/^models\//, "")).filter((name) => /^gemini-.*image/.test(name));
 }
 
-/** Reads the images in a reply, except the images in parts that are marked as the model's thoughts. */
+/** Skips the images in the model's thoughts. */
 function readReply(reply: StoredReply): ReadReply | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -90,13 +90,10 @@ function readReply(reply: StoredReply): ReadReply | null {
   );
 }
 
-/** Reasons that mean that the service refused the content, so that a retry would be refused too. */
+/** Reasons for refused content. A retry would be refused too. */
 const REFUSAL_REASONS = /SAFETY|PROHIBITED|BLOCKLIST|SPII|RECITATION/;
 
-/**
- * Returns the reason for a missing image as the JSON of an API error, or null. Fields are also read in snake case,
- * because some gateways change their names.
- */
+/** Returns an API error in JSON, or null. Also reads snake case, because some gateways rename the fields. */
 function missingImageError(
   fields: Record<string, unknown>,
   candidate: Record<string, unknown>,

@@ -39,11 +39,9 @@ const NOT_ABOUT_JOB: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 410
 /** HTTP statuses about the account or the rate of polls, which do not mean that the job is missing. */
 const ABOUT_ACCOUNT: ReadonlySet<number> = new Set([402, 408, 425, 429]);
 
-/** Functions that read the result of a finished job in a reply. */
 interface ResultReaders {
-  /** URLs of the images. */
   resultIn: (fields: Fields) => string[];
-  /** Seeds of the images; absent if the service does not report seeds. */
+  /** Absent if the service does not report seeds. */
   seedsIn?: ((fields: Fields) => unknown) | undefined;
 }
 
@@ -60,10 +58,7 @@ export class JobPoll {
     this.#readers = readers;
   }
 
-  /**
-   * Sends a GET to one of the job's addresses. Never throws. @param at null for an address of another server
-   * @param read reads the JSON of a successful reply @param readFailure reads an error reply that can contain a state
-   */
+  /** Never throws. @param at null if the address belongs to another server @param readFailure for error replies */
   async get(
     at: OwnUrl | null,
     read: (fields: Fields, json: unknown) => ReadState,
@@ -122,7 +117,7 @@ export class JobPoll {
     return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
-  /** Reads a successful reply. A web page, an empty reply or an incomplete reply contains no state of the job. */
+  /** A web page, an empty reply or an incomplete reply contains no state of the job. */
   #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
     const json = parseLenientJson(body);
     this.#body = body;
@@ -137,7 +132,6 @@ export class JobPoll {
     return { outcome: "state", task };
   }
 
-  /** Returns the state of a finished job. @param usage as the service reports it @param fields the reply */
   finished(usage: unknown, fields: Fields): PolledState {
     const { resultIn, seedsIn } = this.#readers;
     const urls = removeRequestUrls(resultIn(fields), fields, this.#how.job);
@@ -146,7 +140,6 @@ export class JobPoll {
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
   }
 
-  /** Returns the state of a failed job. @param words the message of the service */
   failed(words: string): PolledState {
     const { host, mask } = this.#server;
     return failedState(`${host} says: ${mask(words)}.`, words);
@@ -193,7 +186,7 @@ function replyWords({ status, body }: HttpReply, server: ProviderServer): string
   return `HTTP ${status}${serverWords === null ? "" : `: ${serverWords}`}`;
 }
 
-/** The error for a poll whose reply refuses the key or requires a key; null for any other reply. */
+/** Returns null unless the reply refuses the key or requires one. */
 export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequiredError | null {
   if (reply.status !== 401 && reply.status !== 403) return null;
   const { host, hasKey, keyVariable, address } = server;
@@ -214,10 +207,9 @@ function pollFile({ job }: PollOptions): string {
 }
 
 /**
- * Returns the state for the ledger. If a completed state has no URLs, or a URL that must not be in the ledger, its
- * URLs are removed. If `keepsReply` is set, the reply is then stored in a file, so that `images` can read the images.
- * @param reply null if `file` already contains the reply @param isUnrecorded whether a URL must not be in the ledger
- * @throws the disk's error
+ * Returns the state for the ledger, without URLs if any must not be in the ledger. If a completed state then has no
+ * URLs, `keepsReply` stores the reply for `images`. @param reply null if `file` already contains it @throws the disk's
+ * error
  */
 export async function withReply(
   task: PolledState,
@@ -234,11 +226,7 @@ export async function withReply(
   return { ...task, urls: [], reply: file };
 }
 
-/**
- * Returns the state of a finished job. A job without a readable image is `completed`, because it might have been
- * charged, unless the reply reports no charge, a lack of credit, or refused content.
- * @param urls URLs of the images, including `data:` URLs @param usage as the service reports it @param reply the reply
- */
+/** A job without an image is `completed`, because it might be charged, unless the reply shows that it is not. */
 export function finishedState(
   server: ProviderServer,
   urls: string[],
@@ -261,12 +249,10 @@ export function finishedState(
   };
 }
 
-/** @param words the message of the service, which might state that the job is not charged */
 function failedState(why: string, words: string): PolledState {
   return { status: "failed", errorCode: null, why, ...(statesNoCharge(words) && { charged: "no" }) };
 }
 
-/** Returns a field of a reply as a string, or null if the field is missing or empty. */
 export function fieldText(value: unknown): string | null {
   if (typeof value === "string") return value.trim().replace(/\.$/, "") || null;
   return value === undefined || value === null ? null : JSON.stringify(value).slice(0, 500);

@@ -7,28 +7,28 @@ import type { GeneratorFields } from "../task/request.ts";
 import type { FieldNames } from "../task/request-fields.ts";
 import type { Provider } from "./provider.ts";
 
-/** Definition of a kind of server. A new kind needs an entry in `KINDS`, and a file that `open` imports. */
+/** A new kind of server needs an entry in `KINDS`, and a file that `open` imports. */
 export interface ServerKind {
   title: string;
   /** Default address; null if the user must set an address. */
   url: string | null;
   /** Path that is added to an address without a path. */
   basePath: string;
-  /** Names of environment variables for the key at the default address. The first variable that is set is used. */
+  /** Environment variables for the key at the default address. The first that is set is used. */
   keyVariables: readonly string[];
   keyHeaders: KeyHeaders;
   /** Default of `--generator-concurrency`. */
   concurrency: number;
   maxConcurrency: number;
-  /** Whether images are paid. Default: depends on the address. */
+  /** Default: depends on the address. */
   isPaid?: boolean;
   needsModel: boolean;
-  /** Returns the known models of the server at a URL, and the model of requests without a model; null if unknown. */
+  /** `default`: model of a request without a model; null if unknown. */
   modelsAt(server: { url: string }): { matrix: Matrix; default: string | null } | null;
   /** Model that a message suggests if a required model is missing. Default: no suggestion. */
   firstModel?: string;
   local?: LocalSearch;
-  /** Returns the names of the fields for a seed and a negative prompt. The name of an unsupported field is absent. */
+  /** Names of the fields for a seed and a negative prompt. An unsupported field is absent. */
   fieldNamesAt(server: { url: string }): FieldNames;
   open(setup: ServerSetup, deps: ProviderDeps): Promise<Provider>;
 }
@@ -51,7 +51,7 @@ export interface LocalSearch {
 
 export interface ServerSetup {
   url: string;
-  /** Headers with the key; empty if there is no key. */
+  /** Empty if there is no key. */
   keyHeaders: Readonly<Record<string, string>>;
   options: GeneratorOptions;
 }
@@ -80,12 +80,8 @@ export const SERVICE_DEFAULTS = {
 
 /** Settings of a generator for new tasks. An existing task uses the provider and the `isPaid` in its intent. */
 export interface GeneratorOptions {
-  /** `--generator-model` */
   model: string | null;
-  /**
-   * `--generator-side`: longest side in pixels if the quality is 1K or not set. 2K doubles the side, and 4K quadruples
-   * it. Default: 1024.
-   */
+  /** `--generator-side`: longest side for the quality 1K or none. 2K doubles it, 4K quadruples it. Default: 1024. */
   sidePx: number;
   /** `--generator-size`: format of a size in requests; null for the provider's default. */
   sizeForm: SizeForm | null;
@@ -106,7 +102,7 @@ export interface GeneratorOptions {
   isPaid: boolean;
   key: string | null;
   keyVariable?: string;
-  /** `name@version` of the package that generates the images. Absent: the provider is not a package. */
+  /** `name@version` of the package that makes the images; absent for other providers. */
   package?: string;
 }
 
@@ -118,8 +114,8 @@ export interface ProviderDeps {
   cacheFolder?: string | undefined;
   /** Folder for private copies of workflows. Absent: no task is started. */
   workflows?: string | undefined;
-  /** Names of the environment variables for keys of installed packages. Default: no names. */
+  /** Environment variables for the keys of installed packages. */
   packageKeys?: readonly string[];
-  /** Called for every HTTP exchange, for `--verbose`. */
+  /** Called for every HTTP exchange. */
   onExchange?: HttpClientOptions["onExchange"];
 }

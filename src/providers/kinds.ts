@@ -106,7 +106,6 @@ const TABLE = {
   },
 } as const satisfies Record<string, ServerKind>;
 
-/** Whether a reply is a list of objects that all have a string in the field `name`. */
 function hasList(json: unknown, name: string): boolean {
   return Array.isArray(json) && json.every((each) => typeof fieldsOf(each)[name] === "string");
 }
@@ -115,7 +114,6 @@ export type ServerKindName = keyof typeof TABLE;
 
 export const KINDS: Readonly<Record<ServerKindName, ServerKind>> = TABLE;
 
-/** Names of the environment variables for the services' keys. */
 export const KEY_VARIABLES: readonly string[] = Object.values(KINDS).flatMap(
   ({ keyVariables }) => keyVariables,
 );
@@ -154,7 +152,6 @@ export interface PackageName {
   url: string | null;
 }
 
-/** A package that is installed for imggen. */
 export interface PackageSpec extends PackageName {
   url: string;
   /** `name@version` */
@@ -162,7 +159,7 @@ export interface PackageSpec extends PackageName {
   server: ServerKind;
 }
 
-/** Returns the kind of a generator's server; null for a command. */
+/** Returns null for a command. */
 export function getServerKind(spec: GeneratorSpec): ServerKind | null {
   return spec.kind === "command" ? null : findServerKind(spec);
 }
@@ -171,7 +168,7 @@ function findServerKind(spec: ServerSpec | PackageSpec): ServerKind {
   return spec.kind === "npm" ? spec.server : KINDS[spec.kind];
 }
 
-/** Creates the provider of a generator. Sends and runs nothing. Imports only the code of this provider. */
+/** Sends and runs nothing. Imports only the code of this provider. */
 export async function openProvider(
   spec: GeneratorSpec,
   options: GeneratorOptions,
@@ -187,19 +184,13 @@ export async function openProvider(
   return kind.open({ url: spec.url, keyHeaders, options }, deps);
 }
 
-/**
- * Whether images are paid by default: as the kind of server defines, otherwise true for servers outside private
- * networks. Commands are free.
- */
+/** If the kind does not define `isPaid`, servers outside private networks are paid. Commands are free. */
 export function isPaidByDefault(spec: GeneratorSpec): boolean {
   if (spec.kind === "command") return false;
   return getServerKind(spec)?.isPaid ?? !isPrivateHost(new URL(spec.url).hostname);
 }
 
-/**
- * Returns the kind of a generator's server if the server is at the kind's default address, otherwise null. Only at this
- * address, a key is required, and the kind's environment variables are used for the key.
- */
+/** Returns null at another address, where no key is required and the kind's environment variables are not used. */
 export function kindAtDefaultUrl(spec: GeneratorSpec): ServerKind | null {
   const kind = getServerKind(spec);
   if (kind === null || spec.kind === "command" || kind.url === null || kind.keyVariables.length === 0)
@@ -207,28 +198,26 @@ export function kindAtDefaultUrl(spec: GeneratorSpec): ServerKind | null {
   return new URL(spec.url).origin === new URL(kind.url).origin ? kind : null;
 }
 
-/** Returns the names of a generator's fields for a seed and a negative prompt. */
 export function getFieldNames(spec: GeneratorSpec): FieldNames {
   return spec.kind === "command" ? PLACEHOLDER_NAMES : (getServerKind(spec)?.fieldNamesAt(spec) ?? {});
 }
 
-/** Returns the number of concurrent requests: `usual` is the default, `max` the maximum that the user can set. */
+/** `usual` is the default, `max` the maximum that the user can set. */
 export function getConcurrency(spec: GeneratorSpec): { usual: number; max: number } {
   const { concurrency: usual, maxConcurrency: max } = getServerKind(spec) ?? LOCAL_DEFAULTS;
   return { usual, max };
 }
 
-/** Whether every request to a generator must contain a model. */
 export function needsModel(spec: GeneratorSpec): boolean {
   return getServerKind(spec)?.needsModel ?? false;
 }
 
-/** Returns the known models of a generator. The generator can have other models too. */
+/** The generator can have other models too. */
 export function knownModels(spec: ParsedSpec): Matrix {
   return kindModels(spec)?.matrix ?? [];
 }
 
-/** Returns the model that a generator uses for a request without a model; null if the model is unknown. */
+/** Returns the model of a request without a model; null if unknown. */
 export function getDefaultModel(spec: ParsedSpec): string | null {
   return kindModels(spec)?.default ?? null;
 }

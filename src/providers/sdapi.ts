@@ -32,7 +32,7 @@ export function sdapiProvider(setup: ServerSetup, deps: ProviderDeps): Provider 
 const OPTIONS_TIMEOUT_MS = 5_000;
 const MAX_NAME_LENGTH = 500;
 
-/** Returns the loaded model, or null if the server does not report a model. Never throws. */
+/** Returns null if the server does not report a model. Never throws. */
 async function loadedModel(server: Pick<ProviderServer, "get">, signal: AbortSignal): Promise<string | null> {
   const reply = await server.get("/sdapi/v1/options", signal, OPTIONS_TIMEOUT_MS).catch(() => null);
   const { sd_model_checkpoint: name } = fieldsOf(jsonOrNull(reply?.body ?? ""));
@@ -105,7 +105,7 @@ async function imageRequest(job: Job, deps: ReferenceDeps): Promise<ServiceReque
 
 const POLL_INTERVAL_MS = 1_000;
 
-/** Maximum size of a reply about the progress. It is large because a preview frame can be as large as the image. */
+/** The maximum is large, because a preview frame can be as large as the image. */
 const MAX_PROGRESS_BYTES = 8 * 1024 * 1024;
 
 async function runWithProgress<Result>(
@@ -139,7 +139,7 @@ async function followProgress(
       const path = `/sdapi/v1/progress?skip_current_image=${!hasPreviews}`;
       const reply = await server.get(path, signal, undefined, MAX_PROGRESS_BYTES);
       if (reply.cut !== null && hasPreviews) {
-        // The preview frame is too large, so further polls do not request preview frames.
+        // The preview frame is too large, so further polls do not request one.
         hasPreviews = false;
         continue;
       }

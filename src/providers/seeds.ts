@@ -4,7 +4,7 @@ import { pngText } from "../lib/image/png-text.ts";
 import type { Seeds } from "../task/line.ts";
 import type { Job } from "./provider.ts";
 
-/** Returns the seed in a job's fields; null if the field is absent or not a seed, such as -1 for a random seed. */
+/** Returns null if the field is absent or not a seed, such as -1 for a random seed. */
 export function requestedSeed(
   { options: { fields } }: Pick<Job, "options">,
   field = "seed",
@@ -12,17 +12,14 @@ export function requestedSeed(
   return Object.hasOwn(fields, field) ? parseSeed(fields[field]) : null;
 }
 
-/**
- * Returns the seed for a request if the user set no seed. The seed is derived from the task's id, so that it
- * is the same after a crash. The seeds of a task are consecutive, so that its first seed reproduces all images.
- */
+/** The seed is the same after a crash. A task's seeds are consecutive, so that the first one reproduces all images. */
 export function chosenSeed({ taskId, index }: Pick<Job, "taskId" | "index">): WholeNumber {
   return nextSeed(hashToNumber(`${taskId}:0`), index) ?? 0;
 }
 
 const MAX_SEEDS = 16;
 
-/** Parses the seeds in a reply, one for all images or one per image. Returns null if no value is a seed. */
+/** Parses one seed for all images, or one per image. Returns null if no value is a seed. */
 export function parseReportedSeeds(json: unknown): Seeds | null {
   const seeds = [json]
     .flat()
@@ -45,7 +42,7 @@ export function readPngSeed(bytes: Buffer): WholeNumber | null {
 const SEED_LOG_LINE =
   /^\W*(?:(?:using|chosen|picked|random|global|the)\s+){0,3}seed(?:\s+(?:is|set to|used))?\s*[:=]?\s*(\d{1,20})\W*$/gim;
 
-/** Returns the seed in a model's log; null if the log contains no seed or several seeds. */
+/** Returns null if the log contains no seed or several seeds. */
 export function readLogSeed(log: unknown): WholeNumber | null {
   if (typeof log !== "string") return null;
   const loggedSeeds = new Set([...log.matchAll(SEED_LOG_LINE)].map(([, digits]) => parseSeed(digits)));

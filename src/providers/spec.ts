@@ -13,11 +13,7 @@ import {
   type ServerSpec,
 } from "./kinds.ts";
 
-/**
- * Parses `--generator`. The returned `name` omits the query of the address, because the name is recorded and shown,
- * and a query can contain a secret.
- * @param label name of the option, for messages @throws UsageError
- */
+/** `name` is stored, so it omits the query, which can contain a secret. @param label for messages @throws UsageError */
 export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
   const text = input.trim();
   if (!text.startsWith("command:")) refuseQuerySecret(text, label, KEY_ADVICE);
@@ -86,7 +82,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   return { kind, name: base === defaultUrl ? kind : `${kind}:${base}`, url: `${base}${search}` };
 }
 
-/** Returns the text of a generator for the settings. Unlike `name`, it contains the query of the address. */
+/** Unlike `name`, the stored text contains the query of the address. */
 export function storedSpec(spec: ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null || removeQuery(spec.url) === spec.url) return spec.name;
   return `${spec.kind === "npm" ? `npm:${spec.package}` : spec.kind}:${spec.url}`;
@@ -101,16 +97,13 @@ const LOOPBACK_HOSTS: ReadonlyMap<string, string> = new Map([
   ["[::]", "[::1]"],
 ]);
 
-/**
- * Replaces a wildcard address such as 0.0.0.0 by a loopback address, because Windows cannot connect to a wildcard
- * address, and `canCarryKey` allows keys over http only at loopback addresses.
- */
+/** Windows cannot connect to a wildcard address, and `canCarryKey` allows keys over http only at loopback addresses. */
 function replaceWildcardHost(url: URL): URL {
   url.hostname = LOOPBACK_HOSTS.get(url.hostname) ?? url.hostname;
   return url;
 }
 
-/** Returns the key of a generator's queue. All spellings of a server's address have the same key. */
+/** All spellings of a server's address have the same key. */
 export function queueKey(spec: GeneratorSpec | ParsedSpec): string {
   if (spec.kind === "command" || spec.url === null) return spec.name;
   const { protocol, hostname, port } = new URL(spec.url);

@@ -27,10 +27,7 @@ interface PolledTask {
   errorCode: number;
 }
 
-/**
- * Returns the state of a task. A running task is `processing`, although the document defines no status for it (section
- * 2.3), because clients treat any unknown status as running.
- */
+/** The document has no status for a running task (section 2.3). Clients treat any unknown status as running. */
 function pollState(task: Task, service: SandboxService): PolledTask {
   if (service.clock.now() < task.submittedAt + task.durationMs) return { status: "processing", errorCode: 0 };
   if (task.end === "failed") return { status: "failed", errorCode: FAILURE_CODE };
@@ -54,7 +51,7 @@ const ERROR_PAGE = `<!doctype html>
 <body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
 `;
 
-/** GET /files/<task>/<index>.png, without a key, because the URL is signed. Draws the image again for each request. */
+/** Needs no key, because the URL is signed. Draws the image again for each request. */
 export async function serveFile(
   address: FileAddress,
   { secret, tasks, clock, draw }: SandboxService,
@@ -72,7 +69,7 @@ export async function serveFile(
   return { ...png, chunks: firstHalf(picture), cutShort: true, note: "cut short (injected fault)" };
 }
 
-/** Draws an image. The drawing code is imported here, because many sandboxes never draw an image. */
+/** Imports the drawing code here, because many sandboxes never draw an image. */
 async function drawTask(task: Task, index: number, draw?: DrawPicture): Promise<AsyncIterable<Buffer>> {
   const { taskId, prompt, model, references = "", ratio, quality } = task;
   const [drawPicture, { pictureDimensions }] = await Promise.all([

@@ -13,7 +13,7 @@ import type { Task } from "./state/tasks.ts";
 /** Prefix of the models that need a subscription (section 2.2). */
 const SUBSCRIPTION_MODELS = "gamma-image-2-5-";
 
-/** A valid request, in which missing fields have their defaults. */
+/** A request in which missing fields have their defaults. */
 interface SandboxRequest {
   prompt: string;
   model: Model;
@@ -65,7 +65,6 @@ export async function submit(
   return findRefusal(valid, directives, account, service) ?? charge(valid, directives, account, service);
 }
 
-/** Returns a refusal because of a missing subscription, a low balance or an injected fault, otherwise null. */
 function findRefusal(
   { model, prompt, credits }: SandboxRequest,
   { faults }: Directives,

@@ -7,7 +7,7 @@ import { invalidRequest, refusal, type ServerReply, unknownError } from "./reply
 
 export interface RequestLine extends Delivery {
   method: string;
-  /** Path without the query, because a query can contain a signature. */
+  /** Path without the query, which can contain a signature. */
   path: string;
 }
 
@@ -28,7 +28,7 @@ export type Version1Handler = (
   key: string | null,
 ) => Promise<ServerReply>;
 
-/** Operations of a service. Each `key` has the right format, but might be unknown to the service. */
+/** Each `key` has the right format, but might be unknown to the service. */
 export interface Operations {
   /** POST /generate-image (section 4.1). */
   submit: Operation;
@@ -42,10 +42,7 @@ export interface Operations {
 const API_PATH = "/api/generate-image";
 const FILE_PATH = /^\/files\/([^/]+)\/([^/]+)$/;
 
-/**
- * Creates the HTTP handler of a service. The error for an unknown path (404) is JSON without the envelope. The errors
- * for a wrong method (405), an invalid address (400) and a bug (500) have the envelope.
- */
+/** An unknown path (404) has no envelope. A wrong method (405), an invalid address (400) and a bug (500) have one. */
 export function createListener(
   operations: Operations,
   onRequest: (line: RequestLine) => void = () => {},

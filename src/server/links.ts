@@ -38,7 +38,6 @@ export interface FileAddress {
   query: URLSearchParams;
 }
 
-/** Refuses a URL that has expired, or that this service did not sign. */
 export function verifyLink(
   { taskId, name, query }: FileAddress,
   secret: string,
@@ -65,7 +64,7 @@ export function isSameText(text: string, expected: string): boolean {
 
 const SECRET_DIGITS = 64;
 
-/** Reads a secret. If the file is missing, creates one. All processes get the same secret. */
+/** Creates a missing file. All processes get the same secret. */
 export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {
     return await readPublished(file, (text) => text.length >= prefix.length + SECRET_DIGITS);

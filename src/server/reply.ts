@@ -58,12 +58,12 @@ export function refusal(
   return { kind: "envelope", status, headers, body, note };
 }
 
-/** Refuses an invalid request with HTTP 400 and `invalid_request`, because the document has no key for this error. */
+/** Uses `invalid_request`, because the document has no key for this error. */
 export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** Refuses a request after an unknown error, or for an unknown task or link, because section 7 has no key for them. */
+/** For an unknown error, task or link, because section 7 has no key for them. */
 export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

@@ -14,7 +14,7 @@ import { invalidRequest, refusal, type ServerReply } from "./reply.ts";
 /** Maximum size of a body. Valid requests are smaller, because they have at most 20,000 characters and 16 URLs. */
 const MAX_BODY_BYTES = 1024 * 1024;
 
-/** Reads the JSON of a submit (section 4.1). Refuses any other content type, invalid JSON, or more than 1 MiB. */
+/** Reads the JSON of a submit (section 4.1). Refuses other content types, invalid JSON, or more than 1 MiB. */
 export async function readJson(
   { headers, body }: ServiceRequest,
   parse: (text: string) => unknown = JSON.parse,
@@ -33,14 +33,11 @@ export async function readJson(
 
 interface CheckedBody {
   input: RequestInput;
-  /** undefined if the matrix does not contain the model. */
+  /** undefined if the model is not in the matrix. */
   model: Model | undefined;
 }
 
-/**
- * Checks the rules of the document. For an unknown model, only the prompt's length, the number of images and the ratio
- * are checked. Unknown fields are ignored. @param invalid creates a refusal for which section 7 has no key
- */
+/** Ignores unknown fields. For an unknown model, checks only the prompt's length, number of images and ratio. */
 export function checkBody(
   body: unknown,
   matrix: Matrix,

@@ -14,7 +14,6 @@ export type ServerJob =
   | { state: "running"; graph: unknown }
   | { state: "ended"; entry: HistoryEntry };
 
-/** Entry of a finished job in the server's history. */
 export interface HistoryEntry {
   outputs: Readonly<Record<string, unknown>>;
   status: Readonly<Record<string, unknown>>;
@@ -27,18 +26,14 @@ const MAX_BYTES = 64 * 1024 * 1024;
 /** Time after which a job that is missing from every reply counts as gone, in milliseconds. */
 const MISSING_MS = 30_000;
 const CANCEL_MS = 15_000;
-/** Maximum number of attempts to cancel a job. An attempt fails if the job starts while imggen removes it. */
+/** An attempt fails if the job starts while imggen removes it. */
 const CANCEL_TRIES = 4;
 
 /** Requests to a ComfyUI server. Only `post` can cost money. */
 export class ComfyServer {
   readonly http: ProviderServer;
   readonly #clock: Pick<Clock, "monotonicMs">;
-  /**
-   * Time since which a job has been missing from all replies, by job id. A single reply without the job does not
-   * prove that the job is gone, because a proxy might still forward the submit, or the server might still load its
-   * queue.
-   */
+  /** Time when a job was first missing. The job can still appear, because a proxy might still forward the submit. */
   readonly #missingSince = new Map<string, number>();
   /** Ids of the jobs that `cancel` removed from the queue. */
   readonly #removed = new Set<string>();
@@ -55,11 +50,7 @@ export class ComfyServer {
     return this.http.post("/prompt", jsonBody(body), job, how);
   }
 
-  /**
-   * Returns a job, or null if the server does not have the job. @param historyFirst whether to search the history
-   * before the queue, which is a larger reply, because it contains the workflows of all jobs
-   * @throws ProviderError, or the signal's reason
-   */
+  /** @param historyFirst avoids the large queue for a finished job @throws ProviderError, or the signal's reason */
   async find(jobId: string, signal: AbortSignal, historyFirst = false): Promise<ServerJob | null> {
     try {
       const finishedJob = historyFirst ? await this.#findInHistory(jobId, signal) : null;
@@ -75,13 +66,11 @@ export class ComfyServer {
     }
   }
 
-  /** Whether the job has been missing from all replies for `MISSING_MS`. */
   isGone(jobId: string): boolean {
     const since = this.#missingSince.get(jobId);
     return since !== undefined && this.#clock.monotonicMs() - since >= MISSING_MS;
   }
 
-  /** Whether `cancel` removed the job from the queue. */
   isRemoved(jobId: string): boolean {
     return this.#removed.has(jobId);
   }
@@ -110,10 +99,7 @@ export class ComfyServer {
     return { state: "waiting", ahead: (running?.length ?? 0) + before.length, graph: waiting[2] };
   }
 
-  /**
-   * Cancels a job: removes a waiting job from the queue, or interrupts a running job after its current node. Never
-   * throws. @returns whether the job ends without an image, or null if the server does not reply
-   */
+  /** Never throws. @returns whether the job ends without an image; null if the server does not reply */
   async cancel(jobId: string, signal: AbortSignal): Promise<boolean | null> {
     const limited = AbortSignal.any([signal, AbortSignal.timeout(CANCEL_MS)]);
     const tell = async (at: string, body: object) =>
@@ -142,7 +128,7 @@ export class ComfyServer {
     return this.#json(`/object_info/${encodeURIComponent(name)}`, signal);
   }
 
-  /** Returns the names of the checkpoints, or null if the server has no list. @throws as `find` */
+  /** @returns null if the server has no list @throws as `find` */
   async checkpoints(signal: AbortSignal): Promise<string[] | null> {
     const names = await this.#json("/models/checkpoints", signal);
     return isTexts(names) ? names : null;

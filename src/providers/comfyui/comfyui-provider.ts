@@ -13,7 +13,6 @@ import { pollJob } from "./poll-job.ts";
 import { recoverJob, type SubmitContext, submitJob, toJobId } from "./submit-job.ts";
 import { Workflows } from "./workflow-file.ts";
 
-/** Provider for a ComfyUI server. imggen chooses the id of a job, submits the job to the queue, and polls it. */
 export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provider {
   const { concurrency, timeoutMs, workflow } = setup.options;
   const http = new ProviderServer(setup, deps);
@@ -61,7 +60,7 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
   };
 }
 
-/** Reads and checks the workflow. @param signal null: sends no request @throws ProviderError, UsageError */
+/** @param signal null if no request may be sent @throws ProviderError, UsageError */
 async function prepareWorkflow(
   { workflows, server }: SubmitContext,
   signal: AbortSignal | null,
@@ -83,7 +82,6 @@ function placementsFor(graph: Graph, job: Parts, seed: WholeNumber) {
   return assignInputs(graph, jobValues(job, names, requestedSize(job), seed));
 }
 
-/** Returns a sentence about an invalid request, or null. */
 function findProblem(job: Parts, workflows: Workflows): string | null {
   const { model, workflow } = job.options;
   if (workflow === undefined && job.references.length > 0)

@@ -65,7 +65,6 @@ export function isLink(value: unknown): value is Link {
   );
 }
 
-/** Returns a node's title in the editor, otherwise its class. */
 export function nodeTitle({ class_type, _meta }: GraphNode): string {
   const title = isJsonObject(_meta) && typeof _meta.title === "string" ? _meta.title.trim() : "";
   return (title === "" ? class_type : title).slice(0, MAX_TITLE);
@@ -79,13 +78,11 @@ export function nodeName(id: string, node: GraphNode): string {
   return `${JSON.stringify(nodeTitle(node))} (${id})`;
 }
 
-/** Finds nodes by title, in upper or lower case. */
 export function nodesTitled(graph: Graph, title: string): [string, GraphNode][] {
   const lowerTitle = title.toLowerCase();
   return [...graph].filter(([, node]) => nodeTitle(node).toLowerCase() === lowerTitle);
 }
 
-/** Default text-to-image workflow for a checkpoint. */
 export const DEFAULT_WORKFLOW: Graph = new Map([
   ["1", { class_type: "CheckpointLoaderSimple", inputs: { ckpt_name: "{model}" } }],
   ["2", { class_type: "CLIPTextEncode", inputs: { text: "{prompt}", clip: ["1", 1] } }],

@@ -8,14 +8,10 @@ const PREVIEW = 1;
 /** Bytes before the image: four for the type of the message, four for the type of the image. */
 const HEAD_BYTES = 8;
 
-/** Maximum number of connections for a job's messages: if the first connection is lost, one more is opened. */
+/** A lost connection is replaced once. */
 const MAX_CONNECTIONS = 2;
 
-/**
- * Reports progress until the job ends or the connection for messages is lost. The client id of the connection is the
- * job's id, because ComfyUI sends messages only to the client that submitted the job. Never throws.
- * @returns true if the job has ended, false if the job might still run
- */
+/** Never throws. @returns true if the job has ended, false if the job might still run */
 export async function followJob(
   jobId: string,
   { signal, onProgress, onPreview }: FollowOptions,
@@ -41,6 +37,7 @@ export async function followJob(
       const graph = graphIn(job.graph);
       progress ??= new JobProgress(jobId, typeof graph === "string" ? new Map() : graph);
       const listeners = { onText, ...(onPreview && { onBytes }) };
+      // ComfyUI sends a job's messages only to the client that submitted the job, whose client id is the job's id.
       await server.http.listen(`/ws?clientId=${encodeURIComponent(jobId)}`, until, listeners);
     }
     return jobEnd.signal.aborted;
@@ -63,7 +60,7 @@ class JobProgress {
     this.#work = nodeWorkById(graph);
   }
 
-  /** Reads a message. @returns the progress from 0 to 1, or null if the message does not increase the progress */
+  /** @returns the progress from 0 to 1, or null if the progress did not increase */
   after(text: string): number | null {
     const { type, data } = fieldsOf(jsonOrNull(text));
     const facts = fieldsOf(data);
@@ -108,7 +105,7 @@ class JobProgress {
     }
   }
 
-  /** Records a node's progress. A sampler's reported number of steps replaces the number from its inputs. */
+  /** A sampler's reported number of steps replaces the number from its inputs. */
   #count(id: unknown, { value, max }: Record<string, unknown>): void {
     if (typeof value !== "number" || typeof max !== "number" || max <= 0) return;
     const work = this.#set(id, clamp(value / max, 0, 1));
@@ -135,10 +132,7 @@ const DEFAULT_STEPS = 20;
 const MAX_STEPS = 10_000;
 const MAX_LEVELS = 16;
 
-/**
- * Returns the weight of each node. The steps of a scheduler count for the sampler that gets the scheduler's sigmas,
- * because only the sampler runs the steps.
- */
+/** A scheduler's steps count for the sampler that gets its sigmas, because only the sampler runs the steps. */
 function nodeWorkById(graph: Graph): Map<string, NodeWork> {
   const links = [...graph.values()].map(({ inputs }) => inputs.sigmas).filter(isLink);
   const schedulers = new Set(links.map(([id]) => id));

@@ -66,10 +66,7 @@ const CORE_FACTS: ReadonlyMap<string, NodeFacts> = new Map<string, NodeFacts>([
   ["PreviewImage", { output: "shown", isPaid: false }],
 ]);
 
-/**
- * Refuses a workflow in which no node or several nodes certainly provide the image. The title `output` selects one of
- * several nodes. @param facts default: properties of the built-in classes @throws ProviderError
- */
+/** The title `output` selects one of several nodes. @param facts default: the built-in classes @throws ProviderError */
 export function requireOneOutput(graph: Graph, facts: ReadonlyMap<string, NodeFacts> = CORE_FACTS): void {
   const nodesWith = (output: NodeFacts["output"]) =>
     [...graph].filter(([, { class_type }]) => facts.get(class_type)?.output === output);

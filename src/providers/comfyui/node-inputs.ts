@@ -19,10 +19,7 @@ function inputsFor(name: string): readonly string[] {
   return COMMON_INPUTS.get(name) ?? [IMAGE.test(name) ? "image" : name, "value"];
 }
 
-/**
- * Returns inputs of the nodes whose title is this name: each input with a common name for the value, otherwise the
- * node's only input that is not a link.
- */
+/** Returns inputs with a common name for the value, otherwise the node's only input that is not a link. */
 export function titledInputs(graph: Graph, name: string): NodeInput[] {
   return nodesTitled(graph, name).flatMap(([id, { inputs }]) => {
     const free = Object.keys(inputs).filter((input) => !isLink(inputs[input]));
@@ -82,10 +79,7 @@ function samplers(graph: Graph): [string, GraphNode][] {
 /** Step of a search through the graph: returns the inputs found at a node, or the links to follow from the node. */
 type Visit = (id: string, inputs: GraphNode["inputs"]) => { nodeInputs: NodeInput[] } | { links: Link[] };
 
-/**
- * Follows links backwards from an input of each sampler, and visits each node once. The search is a loop instead of a
- * recursion, because a workflow can have thousands of nodes.
- */
+/** Follows links backwards in a loop, because a workflow can have too many nodes for recursion. */
 function followSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] {
   const reached = samplers(graph).flatMap(([, { inputs }]) => {
     const nodeInputs: NodeInput[] = [];
@@ -105,10 +99,7 @@ function followSamplers(graph: Graph, input: string, visit: Visit): NodeInput[] 
   return distinct(reached);
 }
 
-/**
- * Finds the texts of the positive or the negative prompt. At a node with a positive and a negative input, only the
- * link of the requested role is followed.
- */
+/** At a node with a positive and a negative input, follows only the link of the requested role. */
 function visitTexts(role: "positive" | "negative"): Visit {
   return (id, inputs) => {
     const texts = TEXTS.filter((input) => typeof inputs[input] === "string");

@@ -16,7 +16,6 @@ export interface Placement extends NodeInput {
 
 type JobParts = Pick<Job, "request" | "options">;
 
-/** Values of a job for the inputs of a workflow, by name. */
 interface JobValues {
   /** All values, which replace placeholders such as `{seed}`. */
   values: ReadonlyMap<string, Value>;
@@ -34,10 +33,7 @@ const PLACEHOLDER_NAMES = ["prompt", "negative", "width", "height", "seed", "ima
 /** Matches fields that set the seed of one node: `3.seed`, `Noise.noise_seed`. */
 const SEED_INPUT = /\.(?:noise_)?seed$/;
 
-/**
- * @param images names of the reference images at the server @param size null if unknown @param defaultSeed seed
- * of a request without a seed
- */
+/** @param images names at the server @param size null if unknown @param defaultSeed for a request without a seed */
 export function jobValues(
   job: JobParts,
   images: readonly string[],
@@ -55,7 +51,6 @@ export function jobValues(
   ]);
   if (negative !== undefined) requiredValues.set("negative", negative);
   if (model !== null) requiredValues.set("model", model);
-  // Names are `image`, `image2`, `image3`.
   for (const [at, image] of images.entries())
     requiredValues.set(at === 0 ? "image" : `image${at + 1}`, image);
   for (const [name, value] of Object.entries(fields))
@@ -78,7 +73,7 @@ export function jobValues(
   };
 }
 
-/** Whether the user requests a size. Otherwise, the size in the workflow is used. */
+/** Whether the user requests a size. Otherwise, the workflow's size is used. */
 function isSizeRequested({ request: { ratio, quality }, options }: JobParts): boolean {
   if (ratio === "auto") return false;
   const usual = pictureDimensions(undefined, undefined);
@@ -87,10 +82,9 @@ function isSizeRequested({ request: { ratio, quality }, options }: JobParts): bo
 }
 
 /**
- * Assigns each value to inputs: to its placeholders, otherwise to the nodes titled with its name, otherwise to the
- * input that the links of the graph lead to. Fields for one node's input override all these values.
- * @returns `unplaced`: optional names for which the workflow has no input; `seed`: the seed of the image, or null if
- * the image has no seed or several seeds @throws ProviderError if a value has no input or several possible inputs
+ * Assigns each value to its placeholders, otherwise to the nodes with its title, otherwise to the linked input. Fields
+ * for one node's input override all other values. @returns `unplaced`: optional names without an input @throws
+ * ProviderError if a value has no input or several possible inputs
  */
 export function assignInputs(
   graph: Graph,
@@ -116,7 +110,7 @@ export function assignInputs(
   return { placements, unplaced, seed: commonSeed(placements, seeds) };
 }
 
-/** Returns the seed if all these inputs get the same seed, otherwise null. */
+/** Returns null if the inputs get several seeds, or no seed. */
 function commonSeed(placements: readonly Placement[], nodeInputs: readonly NodeInput[]): WholeNumber | null {
   const isAt = ({ id, input }: NodeInput) =>
     nodeInputs.some((each) => each.id === id && each.input === input);

@@ -9,7 +9,6 @@ import type { ProviderServer } from "../provider-http.ts";
 import type { ComfyServer, HistoryEntry, ServerJob } from "./comfy-server.ts";
 import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 
-/** Default time limit of a poll, in milliseconds. */
 const POLL_MS = 15_000;
 
 /** Never throws. */
@@ -63,10 +62,7 @@ function viewPath({ filename, subfolder, type }: ServerImage): string {
   return `/view?${new URLSearchParams({ filename, subfolder, type })}`;
 }
 
-/**
- * Returns a sentence if the file of a cached image no longer exists, otherwise null. ComfyUI reuses a cached result
- * without checking that the file of the earlier job still exists. @throws as `ProviderServer.get`
- */
+/** ComfyUI reuses a cached result without checking that its file still exists. @throws as `ProviderServer.get` */
 async function missingFile(
   images: readonly ServerImage[],
   http: ProviderServer,
@@ -85,7 +81,7 @@ function failedState(why: string): PolledState {
   return { status: "failed", errorCode: null, why };
 }
 
-/** Builds the result of a failed poll. A paid job counts as missing if a reply arrived that contains no state. */
+/** A paid job counts as missing if a reply arrived that contains no state. */
 function toFailedPoll(error: unknown, isPaid: boolean): PollReply {
   const { failure, cause } = error instanceof ProviderError ? error : { failure: null, cause: error };
   if (error instanceof ProviderError && failure?.kind === "account")
@@ -107,11 +103,7 @@ interface ServerImage {
   type: string;
 }
 
-/**
- * Selects the images of a job: those of the node titled `output`, otherwise of the first node with saved images,
- * otherwise of the first node with any images. `isCached`: whether they come from an earlier job, through ComfyUI's
- * cache.
- */
+/** Selects the images of the node titled `output`, else of the first node with saved images, else with any images. */
 function outputImages({ outputs, graph, status }: HistoryEntry): {
   images: ServerImage[];
   isCached: boolean;
@@ -147,7 +139,6 @@ function filesIn(list: unknown): ServerImage[] {
     );
 }
 
-/** Returns the data of the first message of a kind, or an empty object. */
 function findMessage({ messages }: HistoryEntry["status"], kind: string): Readonly<Record<string, unknown>> {
   const message = Array.isArray(messages)
     ? messages.find((each) => Array.isArray(each) && each[0] === kind)
@@ -157,7 +148,7 @@ function findMessage({ messages }: HistoryEntry["status"], kind: string): Readon
 
 const MAX_REASON = 500;
 
-/** Returns the reason for a failure as a sentence, or null if the job did not fail. */
+/** Returns null if the job did not fail. */
 function failureIn({ status, graph }: HistoryEntry): string | null {
   if (status.status_str !== "error") return null;
   const error = findMessage(status, "execution_error");

@@ -29,10 +29,7 @@ export interface SubmitContext {
 const VERSION = 0x80;
 const VARIANT = 0x80;
 
-/**
- * Derives a job's id, a lower-case UUID, from the task's id and the index of the request. imggen chooses the id, so
- * that the job can be found after a crash even if ComfyUI's reply was lost.
- */
+/** Derives a lower-case UUID from the task, so that the job can be found even if ComfyUI's reply was lost. */
 export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): string {
   const bytes = createHash("sha256").update(`comfyui:${taskId}:${index}`).digest().subarray(0, 16);
   bytes[6] = VERSION | ((bytes[6] ?? 0) & 0x0f);
@@ -40,7 +37,7 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
   return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
-/** Submits a job, and searches for the job if the reply was lost. Never throws. */
+/** Searches for the job if the reply was lost. Never throws. */
 export async function submitJob(job: Job, how: SubmitOptions, context: SubmitContext): Promise<SubmitReply> {
   const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
   if (reply.outcome !== "unknown") return reply;
@@ -56,8 +53,7 @@ async function sendWorkflow(
 ): Promise<SubmitReply> {
   const { signal } = how;
   const id = toJobId(job);
-  // An earlier process might have submitted the job without reading the reply. ComfyUI would run the job twice,
-  // because it queues the same id again.
+  // An earlier process might have submitted the job. ComfyUI would run it twice, because it queues the same id again.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
   const model = await resolveCheckpoint(job.options.model, server, signal);
   const files = job.references.length === 0 ? [] : await referenceFiles(job, { ...deps, signal });
@@ -87,16 +83,12 @@ function recordJob(id: string, { folder }: Job): void {
   }
 }
 
-/** Interval and time limits of the search for a job whose reply was lost, in milliseconds. */
+/** Interval and time limits of the search for a job whose reply was lost. */
 const SEARCH_INTERVAL_MS = 2_000;
 const MAX_SEARCH_MS = 60_000;
 const SINGLE_SEARCH_MS = 5_000;
 
-/**
- * Searches for a job whose reply was lost. Returns null if the server certainly does not have the job, or `unknown`
- * if the server cannot be reached or the time limit passes. Never throws. @param signal ends the search; if it is
- * aborted already, the search still runs once
- */
+/** Searches once even if `signal` is aborted. Never throws. @returns null if the server certainly lacks the job */
 export function recoverJob(
   job: Job,
   signal: AbortSignal,
@@ -155,10 +147,7 @@ function plainName(name: string): string {
 /** Folder of uploaded images, in the server's input folder. */
 const SUBFOLDER = "imggen";
 
-/**
- * Uploads reference images. Each name contains the digest of the image's bytes, so that an upload can only
- * overwrite a file with the same content. @returns the images' names for nodes @throws ProviderError
- */
+/** Each name is the image's digest, so that an upload only overwrites equal content. @throws ProviderError */
 async function uploadImages(
   files: readonly LocalReference[],
   server: ComfyServer,
@@ -176,7 +165,7 @@ async function uploadImages(
 const MAX_LISTED = 6;
 const MAX_DETAIL = 300;
 
-/** Builds the error for a refused workflow, with the title, input and reason of each invalid node. */
+/** The message contains the title, input and reason of each invalid node. */
 function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource): ProviderError {
   const error = failedReply(reply, source);
   if (reply.status !== 400) return error;
@@ -194,7 +183,7 @@ function workflowRefusal(reply: FailedReply, graph: Graph, source: ReplySource):
   return new ProviderError(message, { kind: "invalid" }, { cause: error });
 }
 
-/** Formats one error of a node. The input's name is put first, unless ComfyUI's text already begins with the name. */
+/** The input's name is put first, unless ComfyUI's text already begins with the name. */
 function formatNodeError({ message, details, extra_info }: Record<string, unknown>): string {
   const [input, detail, general] = [fieldsOf(extra_info).input_name, details, message].map((value) =>
     typeof value === "string" ? truncate(collapseWhitespace(value), MAX_DETAIL) : "",

@@ -15,7 +15,7 @@ import { DEFAULT_WORKFLOW, EXPORT_HINT, type Graph, graphIn } from "./graph.ts";
 
 export interface Workflow {
   graph: Graph;
-  /** Digest of `text`, which is the file name of the private copy and the workflow's id in the ledger. */
+  /** Digest of `text`. It is the file name of the private copy, and the workflow's id in the ledger. */
   sha256: string;
   text: string;
 }
@@ -23,10 +23,7 @@ export interface Workflow {
 const MAX_FILE_BYTES = 128 * 1024 * 1024;
 const MAX_TEXT_BYTES = 4 * 1024 * 1024;
 
-/**
- * Reads the user's workflow: a file in API format, or a PNG that ComfyUI saved. @param label the option's name in
- * messages @throws UsageError
- */
+/** Reads a file in API format, or a PNG that ComfyUI saved. @param label the option's name @throws UsageError */
 export function readWorkflow(file: string, label: string): Workflow {
   const refused = (why: string, hint = EXPORT_HINT) =>
     new UsageError(`${label}: ${file} ${why}.`, { hint: `Nothing was sent. ${hint}` });
@@ -58,10 +55,7 @@ export class Workflows {
     this.#folder = folder;
   }
 
-  /**
-   * Reads the user's file and stores a private copy. Returns null if the default workflow is used.
-   * @throws UsageError, ProviderError
-   */
+  /** Stores a private copy of the file. @returns null for the default workflow @throws UsageError, ProviderError */
   async fromFile(): Promise<Workflow | null> {
     if (this.#file === undefined) return null;
     const workflow = readWorkflow(this.#file.path, this.#file.label);

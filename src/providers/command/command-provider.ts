@@ -32,7 +32,6 @@ export interface CommandOptions extends Pick<GeneratorOptions, "concurrency" | "
   keyVariables: readonly string[];
 }
 
-/** A provider that makes images with the user's program. */
 export function commandProvider(
   words: readonly string[],
   { concurrency, timeoutMs, headers, keyVariables }: CommandOptions,
@@ -78,10 +77,7 @@ interface RunHow
   killSignal: AbortSignal;
 }
 
-/**
- * Runs a job's command. The scratch folder is kept if the command might have been charged and its image is missing,
- * because the folder can contain parts of the result. @throws ProviderError
- */
+/** If a run without an image might be charged, keeps the scratch folder with partial results. @throws ProviderError */
 async function submitJob(
   words: readonly string[],
   job: Job,
@@ -106,10 +102,7 @@ async function submitJob(
   }
 }
 
-/**
- * Writes the input files of a job's command to the scratch folder, and returns the command with its placeholders
- * replaced. @throws ProviderError for a reference image
- */
+/** Writes the command's input files, and fills its placeholders. @throws ProviderError for a reference image */
 async function wordsFor(
   words: readonly string[],
   job: Job,
@@ -127,7 +120,7 @@ async function wordsFor(
   return filledCommand(words, job, { promptFile, output, images: images.map(({ file }) => file), size });
 }
 
-/** Runs a command, then moves its image to the job's folder. @throws ProviderError */
+/** @throws ProviderError */
 async function run(
   words: readonly string[],
   job: Job,
@@ -155,10 +148,7 @@ async function run(
   await keepImage(file, job);
 }
 
-/**
- * Checks that the program can be started. Returns null, because a command has no list of models.
- * @throws ProviderError if the program cannot be started
- */
+/** Only checks that the program can be started, because a command has no list of models. @throws ProviderError */
 async function noModels([program = ""]: readonly string[], searchPath: string | undefined): Promise<null> {
   await findProgram(program, searchPath).catch((cause) => {
     const message = `The command cannot be started: ${program}: ${errorText(cause)}.`;
@@ -167,10 +157,7 @@ async function noModels([program = ""]: readonly string[], searchPath: string | 
   return null;
 }
 
-/**
- * Checks that a program is executable, at its path or in a folder of PATH. Does nothing on Windows, because Windows
- * finds programs by different rules. @throws a file system error
- */
+/** Does nothing on Windows, because Windows finds programs by different rules. @throws a file system error */
 async function findProgram(program: string, searchPath: string | undefined): Promise<void> {
   if (platform() === "win32") return;
   const folders = program.includes("/") ? [""] : (searchPath ?? "").split(path.delimiter);

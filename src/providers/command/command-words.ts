@@ -15,7 +15,6 @@ import type { Job } from "../provider.ts";
 import type { LocalReference } from "../reference-files.ts";
 import { chosenSeed, requestedSeed } from "../seeds.ts";
 
-/** Placeholders of a command, without braces. */
 const PLACEHOLDERS: readonly string[] = [
   "promptFile",
   "prompt",
@@ -28,10 +27,7 @@ const PLACEHOLDERS: readonly string[] = [
   "output",
 ];
 
-/**
- * Parses and checks the command of a generator. @param label name of the option in messages @throws UsageError
- * if the command is invalid
- */
+/** @param label name of the option in messages @throws UsageError if the command is invalid */
 export function parseGeneratorCommand(text: string, label: string): readonly string[] {
   const words = splitProgramCommand(text);
   if (typeof words === "string") throw refused(`${label} cannot be read: ${words}`);
@@ -108,7 +104,6 @@ function refused(message: string): UsageError {
 
 interface CommandFiles {
   promptFile: string;
-  /** Path of the image that the command must write. */
   output: string;
   images: readonly string[];
   /** null if the size is not known yet. */
@@ -118,7 +113,6 @@ interface CommandFiles {
 /** Placeholder of a reference image. A word with this placeholder is repeated for each image of the job. */
 export const IMAGE = "{image}";
 
-/** Replaces the placeholders in a command's words. */
 export function filledCommand(words: readonly string[], job: Job, files: CommandFiles): string[] {
   const { images, size, ...paths } = files;
   const { model, fields } = job.options;
@@ -138,13 +132,13 @@ export function filledCommand(words: readonly string[], job: Job, files: Command
   });
 }
 
-/** Returns the seed that a command gets, or null if the command has no `{seed}` or the user's value is not a seed. */
+/** Returns null if the command has no `{seed}` or the user's value is not a seed. */
 export function seedIn(words: readonly string[], job: Job): WholeNumber | null {
   if (!hasPlaceholder(words, "seed")) return null;
   return Object.hasOwn(job.options.fields, "seed") ? requestedSeed(job) : chosenSeed(job);
 }
 
-/** Returns the command for display, with texts such as `<seed>` in place of the files and a random seed. */
+/** Shows texts such as `<seed>` in place of the files and a random seed. */
 export function shownCommand(
   words: readonly string[],
   job: Job,
@@ -161,7 +155,6 @@ export function shownCommand(
   );
 }
 
-/** Returns a sentence about an option or field that a command does not support, or null. */
 export function findUnsupported(
   { references, options: { model, fields } }: Pick<Job, "references" | "options">,
   words: readonly string[],

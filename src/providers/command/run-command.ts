@@ -43,13 +43,11 @@ interface RunOptions
     Pick<SubmitOptions, "onSent"> {
   /** The job's scratch folder. */
   cwd: string;
-  /** Names of the environment variables with the providers' API keys, which are hidden from the command. */
   hidden: readonly string[];
   /** Environment variables from `--generator-header`. The command gets them even if `hidden` contains their names. */
   headerVariables: Readonly<Record<string, string>>;
 }
 
-/** Runs a generator's command until the command exits or a signal stops it. */
 export function runCommand(
   words: readonly string[],
   { onSent, hidden, headerVariables, ...options }: RunOptions,
@@ -91,14 +89,13 @@ interface FailureFacts {
   scratch: string;
   /** Names of API key variables that are set for imggen, but hidden from the command. */
   hidden: readonly string[];
-  /** Size of the prompt in bytes if the prompt was an argument, otherwise null. */
+  /** Size of the prompt if it was an argument, otherwise null. */
   promptBytes: number | null;
 }
 
 /** Error codes for arguments that are too long. Windows uses ENAMETOOLONG. */
 const TOO_LONG: ReadonlySet<string> = new Set(["E2BIG", "ENAMETOOLONG"]);
 
-/** Matches output about a missing API key. */
 const ABOUT_KEY = /key|token|auth|credential|\b40[13]\b/i;
 
 function describeEnd(end: ProgramEnd, program: string): string {
@@ -128,10 +125,10 @@ function classifyEnd(end: ProgramEnd, { isPaid, scratch }: { isPaid: boolean; sc
 const PROCESS_FILE = ".process";
 
 const CHECK_EVERY_MS = 200;
-/** Grace period before a command is killed, in milliseconds. */
+/** Grace period before a command is killed. */
 const GRACE_MS = 5_000;
 
-/** Records the process of a command, so that another imggen can recover the command after a crash. Never throws. */
+/** Lets another imggen process recover the command after a crash. Never throws. */
 function noteProcess(scratch: string, pid: number): void {
   const identity = identifyProcess(pid);
   if (identity === null) return;
@@ -143,9 +140,9 @@ function noteProcess(scratch: string, pid: number): void {
 }
 
 /**
- * Recovers a command after imggen was killed. A paid command is awaited until the signal aborts; a free command is
- * killed, because it can run again at no cost. A complete image counts as success, because the exit code is lost.
- * @returns null if the outcome is unknown @throws ProviderError (lost)
+ * Waits for a paid command until the signal aborts, and kills a free one, because it can run again at no cost. A
+ * complete image counts as success, because the exit code is lost. @returns null if the outcome is unknown @throws
+ * ProviderError (lost)
  */
 export async function recoverCommand(
   job: Job,
@@ -171,7 +168,6 @@ export async function recoverCommand(
   throw lostImage("The command exited, but wrote no complete image", { savedPath: scratch, isStopped: true });
 }
 
-/** Whether the command of a job still runs after imggen was killed. */
 export function isCommandRunning(job: Job): boolean {
   const identity = readProcessFile(path.join(scratchFolder(job), PROCESS_FILE));
   return identity !== null && isRunning(identity);
@@ -186,10 +182,7 @@ function isRunning(identity: ProcessIdentity): boolean {
   return identity.pid > 1 && systemProcesses().isAlive(identity) === true;
 }
 
-/**
- * Waits until a process exits or the signal aborts. If the signal aborts because of a time limit, the process is
- * terminated. @returns whether the process has exited
- */
+/** Waits until the process exits or the signal aborts. After a time limit, terminates the process. */
 async function hasEnded(
   identity: ProcessIdentity,
   signal: AbortSignal,
@@ -206,7 +199,7 @@ async function hasEnded(
   return !isRunning(identity);
 }
 
-/** Returns null if the file does not exist, or is incomplete after a crash. */
+/** Returns null if the file is missing, or incomplete after a crash. */
 function readProcessFile(file: string): ProcessIdentity | null {
   try {
     return parseIdentity(jsonOrNull(readFileSync(file, "utf8")));

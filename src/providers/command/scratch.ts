@@ -10,9 +10,9 @@ import { type Job, ProviderError } from "../provider.ts";
 /** Name of the image that the command must write to the scratch folder. */
 export const OUTPUT = "output.png";
 
-/** Maximum size of a command's image, in bytes. Downloads have the same maximum. */
+/** Downloads have the same maximum. */
 const MAX_IMAGE_BYTES = 100 * 1024 * 1024;
-/** Interval between checks of the image's size. It is short because a program can write a gigabyte per second. */
+/** The interval is short, because a program can write a gigabyte per second. */
 const CHECK_INTERVAL_MS = 200;
 
 /** Returns the working folder of a job's command. It is removed after the run unless it might contain paid images. */
@@ -26,15 +26,12 @@ export async function makeScratch(scratch: string): Promise<void> {
   giveToOwnerOfFolder(scratch);
 }
 
-/**
- * Removes a scratch folder. Failures are ignored, because a killed command might still write to the folder, and
- * remaining files do no harm.
- */
+/** Failures are ignored, because a killed command might still write, and remaining files do no harm. */
 export async function removeScratch(scratch: string): Promise<void> {
   await rm(scratch, { recursive: true, force: true, maxRetries: 5 }).catch(() => {});
 }
 
-/** Returns the path of the image of a successful command, outside the scratch folder. */
+/** Returns a path outside the scratch folder, because the scratch folder is removed. */
 export function imageFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "image");
 }
@@ -44,10 +41,7 @@ export function hasImage(job: Pick<Job, "folder">): boolean {
   return isPresent(imageFile(job));
 }
 
-/**
- * Returns the image that a command wrote: the requested file, otherwise the only image named `output.*`, because some
- * programs choose the extension themselves. Returns null if there is no such image, or several such images.
- */
+/** Falls back to the only image named `output.*`, because some programs choose the extension themselves. */
 export async function writtenFile(scratch: string): Promise<string | null> {
   const requestedFile = path.join(scratch, OUTPUT);
   if (await isFilled(requestedFile)) return requestedFile;
@@ -61,7 +55,7 @@ export async function writtenFile(scratch: string): Promise<string | null> {
 
 const INPUT_FILE = /^(?:prompt\.txt|reference-\d+\.\w+)$/;
 
-/** Returns further complete images of a paid command. They are in the scratch folder after the main image was moved. */
+/** Returns the complete images that remain in a paid command's scratch folder after the main image was moved. */
 export async function extraImages(job: Pick<Job, "folder" | "isPaid">): Promise<string[]> {
   if (!job.isPaid) return [];
   const entries = await readdir(scratchFolder(job), { recursive: true, withFileTypes: true }).catch(() => []);
@@ -79,7 +73,7 @@ function isCompleteImage(file: string): boolean {
   }
 }
 
-/** Removes the scratch folder of a successful command, unless it contains further paid images. */
+/** Keeps the folder if it contains further paid images. */
 export async function clearScratch(job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   if ((await extraImages(job)).length === 0) await removeScratch(scratchFolder(job));
 }
@@ -113,7 +107,7 @@ export function tooLarge(job: Pick<Job, "folder" | "isPaid">): ProviderError {
   });
 }
 
-/** Syncs a command's image to disk, then moves the image to the job's folder. @throws ProviderError (lost) */
+/** Syncs the image before it is moved to the job's folder. @throws ProviderError (lost) */
 export async function keepImage(file: string, job: Pick<Job, "folder" | "isPaid">): Promise<void> {
   // The size is checked before anything reads the file, because a faulty program might have filled the disk.
   if ((await stat(file)).size > MAX_IMAGE_BYTES) throw tooLarge(job);

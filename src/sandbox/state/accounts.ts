@@ -13,15 +13,12 @@ export const SANDBOX_BASIC_KEY = "sk-sandbox-basic";
 const START_CREDITS = 1000;
 
 export interface Account {
-  /** Fingerprint of the key, which identifies the account on disk, because the key itself is never stored. */
+  /** Fingerprint of the key, because the key itself is never stored. */
   readonly id: string;
   readonly hasSubscription: boolean;
 }
 
-/**
- * `refilled`: one account has its initial balance again. `reset`: all accounts have their initial balances again,
- * because the file cannot be read.
- */
+/** `refilled`: one account has its initial balance again. `reset`: all have, because the file cannot be read. */
 export interface BalanceNotice {
   kind: "refilled" | "reset";
   credits: number;
@@ -35,10 +32,7 @@ interface AccountOptions {
 
 type Balances = Readonly<Record<string, number>>;
 
-/**
- * The balances of all accounts, in one JSON file. An account that is not in the file has the initial balance. The file
- * is not locked or synced, so that a concurrent charge or a power cut can undo a charge.
- */
+/** The file is not locked or synced, so a concurrent charge or a power cut can undo a charge. */
 export class Accounts {
   readonly #file: string;
   readonly #startCredits: number;
@@ -67,7 +61,6 @@ export class Accounts {
     return balance;
   }
 
-  /** Sets the balance of the accounts of `SANDBOX_KEY` and `SANDBOX_BASIC_KEY`. */
   setNamedBalances(credits: number): void {
     const entries = [SANDBOX_KEY, SANDBOX_BASIC_KEY].map((key) => [this.find(key).id, credits] as const);
     this.#write({ ...this.#read(), ...Object.fromEntries(entries) });

@@ -8,10 +8,7 @@ import { loadSecret } from "../../server/links.ts";
 import { Accounts, type BalanceNotice } from "./accounts.ts";
 import { Tasks } from "./tasks.ts";
 
-/**
- * `unknown directive`: a prompt contains a `[sandbox:…]` that does not exist. `unknown subject`: the painter cannot
- * draw the main noun of a prompt.
- */
+/** `unknown directive`: a `[sandbox:…]` that does not exist. `unknown subject`: a noun that cannot be drawn. */
 export type SandboxNotice =
   | BalanceNotice
   | { kind: "unknown directive"; directive: string }
@@ -33,7 +30,7 @@ export interface SandboxOptions {
   refills?: boolean;
   onNotice?: ((notice: SandboxNotice) => void) | undefined;
   matrix?: Matrix;
-  /** Function that draws the images. Default: draws the subject of the prompt. */
+  /** Default: draws the subject of the prompt. */
   draw?: DrawPicture | undefined;
   clock?: Pick<Clock, "now">;
   onRequest?: (line: RequestLine) => void;

@@ -21,7 +21,7 @@ export interface Task {
   durationMs: number;
   end: "completed" | "failed";
   image: "whole" | "cut short" | "error page";
-  /** Whether the first result URL is already expired when the sandbox returns it. */
+  /** Whether the first result URL has already expired. */
   firstUrlExpired: boolean;
 }
 
@@ -33,7 +33,7 @@ export class Tasks {
     this.#folder = folder;
   }
 
-  /** Writes a temporary file and renames it, so that other processes read only complete files. */
+  /** Renames a temporary file, so that other processes read only complete files. */
   async add(task: Task): Promise<void> {
     const temporary = path.join(this.#folder, `.${task.taskId}.tmp`);
     await writeFile(temporary, `${JSON.stringify(task)}\n`, { mode: 0o600, flag: "wx" });
