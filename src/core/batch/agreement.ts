@@ -29,10 +29,7 @@ export async function agreeOnCosts(
   );
 }
 
-/**
- * Returns a function that asks the user to confirm a folder with rows of other ledgers, once for each folder id. The
- * function returns false if no confirmation is needed.
- */
+/** Returns a function that asks the user, once per folder id, to confirm a folder with rows of other ledgers. */
 export function folderAgreement(
   plan: BatchPlan,
   spec: BatchSpec,
@@ -54,10 +51,7 @@ export function folderAgreement(
 
 const OTHER_LEDGERS_HINT = phrase`Nothing was sent. Submit the rows anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
 
-/**
- * Returns the number of rows that other ledgers might have submitted, or null. A shard reports them only for an
- * unknown folder, because several ledgers share a known folder on purpose.
- */
+/** Number of rows that other ledgers might have submitted, or null. Shards share a known folder on purpose. */
 function findRowsOfOtherLedgers(
   { isForeign, isKnown }: FolderBatch,
   plan: BatchPlan,

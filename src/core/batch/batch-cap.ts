@@ -8,9 +8,8 @@ import type { Cap } from "../limits/caps.ts";
 import { type BatchPlan, type PlanDeps, readAttempt } from "./plan.ts";
 
 /**
- * Budget of a running batch, in credits. Other processes that submit rows into the same folder share the budget. Each
- * process claims a row before it checks the budget, so of two concurrent processes at least one finds the other's
- * claim. Both might withdraw their rows, but the budget is never exceeded.
+ * Budget of a running batch in credits, shared by all processes that submit into the folder. A process claims a row
+ * before it checks the budget, so of two processes one finds the other's claim, and the budget is never exceeded.
  */
 export function batchCap(plan: BatchPlan, maxCredits: number, deps: PlanDeps): Cap {
   const claims = new ClaimedCredits(plan, deps);
@@ -51,7 +50,6 @@ class ClaimedCredits {
     return sum;
   }
 
-  /** Reads new claims, and claims that had no charge before. @returns the total */
   async update(): Promise<number> {
     const isKnown = (name: string) =>
       this.#planned.has(name) || typeof this.#claimed.get(name)?.credits === "number";
@@ -59,7 +57,6 @@ class ClaimedCredits {
     return this.total;
   }
 
-  /** Reads all claims made since the plan again. @returns the total */
   async readAgain(): Promise<number> {
     for (const { attempt } of [...this.#claimed.values()]) await this.#read(attempt);
     return this.total;
@@ -69,9 +66,7 @@ class ClaimedCredits {
     this.#claimed.set(attempt.name, { attempt, credits: await this.#readCredits(attempt) });
   }
 
-  /**
-   * Cost of an attempt; null if not charged yet. A waiting task counts while a running process might be submitting it.
-   */
+  /** Cost of an attempt; null if not charged yet. A waiting task counts while a process might be submitting it. */
   async #readCredits({ row, number }: ClaimedAttempt): Promise<number | null> {
     if (this.#deps.countsKey?.(row) !== true) return 0;
     const entry = await readAttempt({ key: row, attempts: [] }, number - 1, this.#deps);

@@ -17,10 +17,7 @@ export interface CheckedRow {
   template?: string;
   /** Digest of the row's content, which does not depend on its line, and a count that distinguishes equal rows. */
   key: string;
-  /**
-   * Key of the row in older releases, which did not trim prompts; absent if equal to `key`. If an older release
-   * submitted the row, its claim has this key.
-   */
+  /** Key in older releases, which did not trim prompts; absent if equal to `key`. Their claims have this key. */
   uncutKey?: string;
 }
 
@@ -51,10 +48,7 @@ const DIGEST_FIELDS: readonly FieldName[] = ["prompt", "model", "ratio", "image"
 /** Fields of later releases. A digest contains them only if they are set, so that older rows keep their digests. */
 const LATER_FIELDS = FIELD_NAMES.filter((name) => !DIGEST_FIELDS.includes(name)).toSorted();
 
-/**
- * Digest of a row's content, as 32 hexadecimal digits. It does not depend on the machine or the line number, and a
- * single reference image gives the same digest as a string and as a list.
- */
+/** Digest of a row's content in hexadecimal. It is the same on every machine and in every line of a manifest. */
 export function rowDigest(request: GenerationRequest, output: string | undefined): string {
   const digestValue = (name: FieldName) =>
     REQUEST_FIELDS[name] === "texts"
@@ -79,7 +73,6 @@ function digestImage(image: unknown): unknown {
 export class RowKeys {
   readonly #seen = new Map<string, number>();
 
-  /** @param digest of the row's content */
   next(digest: string): string {
     const count = (this.#seen.get(digest) ?? 0) + 1;
     this.#seen.set(digest, count);
@@ -87,7 +80,6 @@ export class RowKeys {
   }
 }
 
-/** Uses `uncutKey` as the key of each row that an older release submitted. */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
@@ -102,7 +94,6 @@ export function withKnownKeys(
   });
 }
 
-/** Whether an earlier row has the same content. */
 export function isRepeat(key: string): boolean {
   return !key.endsWith("-1");
 }

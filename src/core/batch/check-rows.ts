@@ -20,7 +20,6 @@ import { OutputNames } from "../manifest/output-name.ts";
 import { type CheckedRow, checkRow, isRepeat, type RowChecks, RowKeys, rowDigest } from "./batch-row.ts";
 import { isInShard, type Shard } from "./shard.ts";
 
-/** Default values of rows, and the rules against which rows are checked. */
 export interface RowDefaults extends RowChecks, ReadOptions {
   values: Omit<RequestInput, "prompt">;
   labels: Partial<Labels>;
@@ -28,7 +27,6 @@ export interface RowDefaults extends RowChecks, ReadOptions {
   shard: Shard | null;
   /** Whether an unused column is reported as a problem. Default false. */
   refusesUnused?: boolean;
-  /** Names of the row's values in messages. Default: the column names. */
   rowLabels?: Labels;
   /** Whether invalid rows are skipped instead of refused, and repeated rows are omitted. Default false. */
   skipsRows?: boolean;
@@ -150,7 +148,6 @@ function describeProblem({ wording }: ImggenError, { words }: RowDefaults): stri
   return formatWording([wording.message, wording.hint ?? ""], words);
 }
 
-/** Returns the labels, such as flags, of the default values that a row does not override. */
 function getDefaultLabels(values: Omit<RowValues, "output">, { labels }: RowDefaults): Partial<Labels> {
   const inherited = Object.entries(labels).filter(
     ([name]) => values[name as keyof typeof values] === undefined,

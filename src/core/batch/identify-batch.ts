@@ -27,8 +27,7 @@ export async function findBatch(folder: string, folders: BatchFolders): Promise<
 }
 
 /**
- * Id of a batch, derived from its service and output folder. The manifest is not part of the id, so that the same
- * command resumes the batch even if the manifest was renamed or its rows were reordered.
+ * Batch id, derived from service and folder. A renamed or reordered manifest therefore resumes the same batch.
  * @param origin path at which the ledger first found the folder
  */
 export function batchId(baseUrl: string, origin: string): string {
@@ -37,7 +36,6 @@ export function batchId(baseUrl: string, origin: string): string {
 
 export interface FolderDeps {
   folders: BatchFolders;
-  /** Current time, in milliseconds since the epoch. */
   nowMs: number;
   /** Whether this run is a shard, so that several ledgers share the folder on purpose. */
   isShard: boolean;
@@ -46,9 +44,8 @@ export interface FolderDeps {
 }
 
 /**
- * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that a process
- * that reads the id in the folder also finds it in the ledger.
- * @param planned the folder's batch when the rows were planned
+ * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that the id is
+ * never in the folder and unknown to the ledger.
  * @throws SaveFailedError if no file can be created in the folder; UsageError if another batch now uses the folder
  */
 export async function identifyBatch(

@@ -59,10 +59,7 @@ export async function readAttempt(row: RowAttempts, index: number, deps: Attempt
   return claimed?.kind === "lost" ? ((await ledger.read(id)) ?? claimed) : claimed;
 }
 
-/**
- * Whether a task that the ledger lists as open might have ended. The outcome is written to the claim before the task's
- * file is moved out of the folder of open tasks, so the claim can be newer.
- */
+/** Whether a task that the ledger lists as open might have ended. The claim gets the outcome before the ledger. */
 function mayHaveEnded({ id, state, requests }: Task, ledger: AttemptDeps["ledger"]): boolean {
   if (!STATES[state].isOpen) return false;
   return requests.every(({ attempts }) => attempts.length === 0) || !ledger.isOpen(id);
@@ -87,7 +84,6 @@ const ROW_STATES: Readonly<Record<TaskState, RowState>> = {
   saved: "saved",
 };
 
-/** @param entry the latest attempt; null if nothing was ever sent for the row */
 export function rowState(entry: Attempt, ledger: Pick<Ledger, "isClaimed">): RowState {
   if (entry === null) return "new";
   // A task that cannot be read might have been charged, so its row must not count as new.
@@ -105,10 +101,7 @@ export function finalRowState({ state, error }: { state: TaskState; error: Error
 
 export interface PlannedRow extends CheckedRow, RowAttempts {
   state: RowState;
-  /**
-   * Id of the attempt that this run submits again, or null. It is chosen before the run, so that a row that fails
-   * during the run is not submitted again.
-   */
+  /** Attempt that this run submits again, or null. Chosen before the run, so that no row is resubmitted twice. */
   resubmit: string | null;
 }
 
@@ -129,14 +122,10 @@ export interface BatchPlan {
   /** Sorted, with unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
-  /** Possible charges of earlier runs for the rows of the plan. */
   charged: TotalCost;
   /** Possible charges of earlier runs for rows that were removed from the manifest. */
   chargedForOthers: TotalCost;
-  /**
-   * Names of the claims whose charges are included in `charged` and `chargedForOthers`. A claim without a charge is
-   * omitted, because another process might still submit its task.
-   */
+  /** Names of the claims included in `charged` and `chargedForOthers`. Claims without a charge are not included. */
   claimed: ReadonlySet<string>;
 }
 
@@ -144,7 +133,6 @@ const READ_CONCURRENCY = 16;
 
 export interface PlanDeps extends AttemptDeps {
   claims: Pick<RowClaims, "load" | "list" | "findTaskId" | "read">;
-  /** States of the rows that are submitted again. */
   resubmits: ReadonlySet<RowState>;
   /** Whether the row with a given key counts toward the budget; null if only the manifest's rows count. */
   countsKey: ((key: string) => boolean) | null;
@@ -178,7 +166,6 @@ function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolea
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 
-/** Adds up the possible charges for rows removed from the manifest, because the budget includes these charges. */
 async function addRemovedRowCharges(
   rows: readonly CheckedRow[],
   tasks: ReadonlyMap<string, string[]>,
@@ -196,11 +183,7 @@ async function addRemovedRowCharges(
   return charged;
 }
 
-/**
- * Adds the possible charges of a row's attempts.
- * @param credits assumed cost of an attempt whose record cannot be read
- * @returns the last attempt
- */
+/** @param credits assumed cost of an attempt whose record cannot be read @returns the last attempt */
 async function addCharges(
   row: RowAttempts,
   credits: number | null,
@@ -261,7 +244,6 @@ function isReadable({ kind }: NonNullable<Attempt>): boolean {
   return kind === "task" || kind === "stub";
 }
 
-/** Returns null if any cost is undocumented. */
 export function documentedCredits({ credits, undocumented }: TotalCost): number | null {
   return undocumented > 0 ? null : credits;
 }
@@ -270,7 +252,6 @@ export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
-/** @param credits cost of all requests of one row; null if undocumented */
 export function addCost(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
   if (credits !== null) cost.credits += credits;

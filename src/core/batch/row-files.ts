@@ -68,7 +68,6 @@ export function destinationFolder(destination: Destination): string {
 
 const STAT_CONCURRENCY = 32;
 
-/** Plans a batch, and finds the rows whose output file cannot be used. */
 export async function planWithFiles(
   rows: readonly CheckedRow[],
   base: OutputFolder,

@@ -15,7 +15,6 @@ export interface RowResult {
   isSkipped: boolean;
   report: TaskReport | null;
   error: ImggenError | null;
-  /** Whether this run submitted the row or tried to submit it. */
   isSubmitted: boolean;
 }
 
@@ -118,13 +117,9 @@ export function unreadRowResult(row: PlannedRow, cause: ImggenError): RowResult 
   return errorResult("unknown", row, inheritError(cause, message, { hint, charged: "unknown" }));
 }
 
-/**
- * Allowed deviation from the requested ratio: about 5 %, as a difference of natural logarithms. Models round image
- * sides to multiples of a block size, so the received ratio is rarely exact.
- */
+/** Allowed difference of the logarithms of two ratios (about 5 %), because models round the sides of images. */
 const RATIO_TOLERANCE = 0.05;
 
-/** Warnings about an aspect ratio or a number of images that differs from the request. */
 export function mismatchWarnings({ request, files }: Pick<TaskReport, "request" | "files">): string[] {
   if (request === null || files.length === 0) return [];
   const { ratio, maxImages } = request;

@@ -45,7 +45,6 @@ export interface BatchContext {
 type Step = RowResult | "elsewhere" | "again";
 
 /**
- * Submits a row or continues its task, until the row ends.
  * @returns "elsewhere" if another process is working on the row
  * @throws the reason of the abort signal, if the signal prevented the submit
  */
@@ -194,7 +193,6 @@ async function continueRow(row: PlannedRow, claimedTask: ClaimedTask, run: Batch
   const spec = continueSpec(row, claimedTask.task, run);
   if (!endsUnsent(claimedTask.task))
     return rowResult(row, await continueClaimed(claimedTask, spec, useCaseDeps(run)), false);
-  // Nothing was sent, so the task is submitted like a new task.
   const report = await driveTask(
     claimedTask,
     { ...spec, isContinued: false },
@@ -218,7 +216,6 @@ async function resubmitUnknown(row: PlannedRow, task: Task, run: BatchContext): 
   });
 }
 
-/** Records the task that the user submitted with `rerun` as the row's next attempt. */
 async function adoptReplacement(row: PlannedRow, id: string, { claims, deps }: BatchContext): Promise<Step> {
   const at = isoTime(deps.clock.now());
   row.attempts.push(await claims.claim(row.key, row.attempts.length + 1, { id, intent: null, at }));

@@ -5,7 +5,6 @@ import { claimedElsewhereResult, type RowResult } from "./row-result.ts";
 import { type BatchContext, runRow } from "./run-row.ts";
 
 export interface RunRowsSpec {
-  /** Maximum number of rows in flight. */
   concurrency: number;
   /** Maximum wait for rows of other processes, after all other rows have ended, in milliseconds. */
   timeoutMs: number;
@@ -17,8 +16,7 @@ export interface RunRowsSpec {
 const RETRY_INTERVAL_MS = 300;
 
 /**
- * Runs rows concurrently until all have ended or the signal aborts. After an unexpected error, no more rows begin, and
- * the error is thrown after the running rows have ended.
+ * Runs rows concurrently. After an unexpected error, running rows are finished before the error is thrown.
  * @returns the rows that were not reported, because the signal aborted
  */
 export async function runRows(
@@ -38,10 +36,7 @@ export async function runRows(
   return [];
 }
 
-/**
- * Runs each row once. A running row is finished even after the signal aborts, because it might have been charged.
- * @returns rows that were not reported
- */
+/** Finishes running rows even after the signal aborts, because they might have been charged. */
 async function runOnce(
   rows: readonly PlannedRow[],
   options: RunRowsSpec,

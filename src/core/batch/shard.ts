@@ -1,7 +1,6 @@
 import { UsageError } from "../../lib/error-types.ts";
 import { option, phrase } from "../../lib/wording.ts";
 
-/** One of several equal parts of a batch, so that several machines can run one part each. */
 export interface Shard {
   /** Number of the part, from 1. */
   index: number;

@@ -11,7 +11,6 @@ import { DEFAULT_TEMPLATE, MAX_NAME_BYTES, pathProblem, requireTemplate } from "
 interface DestinationOptions extends SaveOptions {
   /** `-` for standard output, a folder, or the exact path of a file. Default: the current folder. */
   output?: string | undefined;
-  /** Template of `--name`. */
   name?: string | undefined;
   /** Whether the file at an exact path is allowed to exist, because a continued task might have written it. */
   mayExist?: boolean;
@@ -19,7 +18,6 @@ interface DestinationOptions extends SaveOptions {
   resolvePath: (file: string) => string;
 }
 
-/** Hint for a destination that cannot be used. */
 export const CHOOSE_ANOTHER: Wording = phrase`Nothing was sent. Choose another ${option("output")}.`;
 
 /**

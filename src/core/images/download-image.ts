@@ -19,7 +19,6 @@ export interface DownloadedImage extends WrittenFile {
   originalSha256?: string;
 }
 
-/** An image at a URL, and the id of its task. */
 interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl" | "seed"> {
   taskId: string;
   /** Polls for a new URL; null if the provider cannot return a new URL. */

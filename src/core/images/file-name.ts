@@ -45,8 +45,7 @@ export interface NameFacts {
 }
 
 /**
- * Returns the reason why a template is invalid, or null.
- * @param takesColumns whether other names in braces are allowed as columns of a manifest
+ * Returns the reason why a template is invalid, or null. With `takesColumns`, manifest columns are placeholders too.
  */
 export function templateProblem(template: string, takesColumns = false): Phrase | string | null {
   if (/[/\\]/.test(template))
@@ -126,7 +125,6 @@ const EXTENSION = /\.[^.\s]{1,16}$/;
 
 const CONTROL_OR_FORMAT = lazyRegex(String.raw`[\p{Cc}\p{Cf}\p{Cs}\u2028\u2029]`, "gu");
 
-/** Makes a file name valid on every platform. */
 export function safeName(name: string): string {
   const visible = withoutInvisible(name).replace(/[<>:"/\\|?*]/g, "-");
   const clean = trimTail(isPrintableAscii(visible) ? visible : visible.replace(CONTROL_OR_FORMAT(), "-"));

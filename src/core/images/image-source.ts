@@ -7,7 +7,6 @@ export interface SeededImage {
   seed: WholeNumber | null;
 }
 
-/** Source of one of a task's images. */
 export type ImageSource =
   | {
       kind: "url";
@@ -23,10 +22,8 @@ export type ImageSource =
     }
   /** A provider's reply to one request, stored on the local disk. */
   | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
-  /** One image of a stored reply. */
   | ({ kind: "made" } & SeededImage)
   /** A request without a stored reply. `file` is the file that was saved from the reply, or null if it has no image. */
   | { kind: "none"; file: SavedFile | null };
 
-/** A source of one existing image. */
 export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;

@@ -23,10 +23,7 @@ interface Placed {
 
 type ImageFacts = Pick<NameFacts, "index" | "seed">;
 
-/**
- * Publishes a downloaded image under its final name, or writes the image to standard output.
- * @throws SaveFailedError, after the temporary file is removed
- */
+/** @throws SaveFailedError, after the temporary file is removed */
 export async function placeImage(
   fetched: DownloadedImage,
   facts: ImageFacts,
@@ -146,11 +143,7 @@ async function replace(
   }
 }
 
-/**
- * Converts an image to the type of its file name's extension, if possible.
- * @returns the image, and warnings that continue a sentence after the file name
- * @throws the disk's error
- */
+/** @returns the image, and warnings that continue a sentence after the file name @throws the disk's error */
 async function convertToNamedType(
   fetched: DownloadedImage,
   target: string,

@@ -11,8 +11,7 @@ import { SaveFailedError } from "../errors.ts";
 import { CHOOSE_ANOTHER } from "./destination.ts";
 
 /**
- * Creates the folder of a destination, and writes and removes a test file in it, because an image that cannot be saved
- * must not be charged.
+ * Creates a destination's folder and tests it, because an image that cannot be saved must not be charged.
  * @throws SaveFailedError
  */
 export async function prepareDestination(destination: Destination): Promise<void> {
@@ -47,10 +46,7 @@ const MAX_AGE_MS = 24 * 3600 * 1000;
 /** Replaces the task id in a temporary file's name, if this process has not claimed a task. */
 const NO_TASK = "imggen";
 
-/**
- * Returns a unique, hidden name for a temporary file in the folder of the final image.
- * @param claimedTaskId ledger id of the task; null if this process has not claimed it
- */
+/** Unique, hidden name of a temporary file. @param claimedTaskId null if this process has not claimed the task */
 export function temporaryName(claimedTaskId: string | null): string {
   return `.${claimedTaskId ?? NO_TASK}.${randomDigits()}`;
 }

@@ -5,10 +5,7 @@ import { systemClock } from "../../lib/clock.ts";
 import type { Processes } from "../../lib/processes.ts";
 import { Tickets } from "../../lib/tickets.ts";
 
-/**
- * Names of a run's images and sidecars under --overwrite. Only files that existed before the run are replaced: if
- * another image of the same run or batch has a name, the next image with that name gets a number.
- */
+/** Names of a run's images and sidecars under --overwrite. Only files that are older than the run are replaced. */
 export class RunFileNames {
   readonly #beganMs: number;
   /** Names that this run has taken. A name is taken before its image is published. */
@@ -21,15 +18,13 @@ export class RunFileNames {
     this.#beganMs = beganMs;
   }
 
-  /** Adds an image that an earlier run of the same batch published. */
   async addEarlier(file: string): Promise<void> {
     this.#earlier.add(await fileKey(file));
   }
 
   /**
-   * Takes a name for an image or a sidecar, before a file with this name is replaced.
-   * @param keepsSinceMs a file that was modified at this time or later is kept, even if it is older than the run
-   * @returns false if another image has the name, or the existing file must not be replaced
+   * Takes a name before the file with this name is replaced. Returns false if the name is taken or the file is kept.
+   * @param keepsSinceMs minimum modification time of files that are kept, even if they are older than the run
    */
   async take(file: string, keepsSinceMs: number): Promise<boolean> {
     const key = await fileKey(file);
@@ -41,7 +36,6 @@ export class RunFileNames {
     return false;
   }
 
-  /** Releases an unused name. */
   async giveBack(file: string): Promise<void> {
     this.#taken.delete(await fileKey(file));
   }
@@ -69,10 +63,7 @@ function foldedName(file: string): string {
 
 const TICKET_PREFIX = ".imggen-name-";
 
-/**
- * Lifetime of a reservation, in milliseconds; much longer than a rename takes. A dead process on another machine cannot
- * be detected, so until its reservation expires, an image with the reserved name gets a number.
- */
+/** Lifetime of a reservation, much longer than a rename takes. Other machines cannot detect a dead process earlier. */
 const RESERVED_MS = 12 * 3_600_000;
 
 const MAX_TRIES = 10;

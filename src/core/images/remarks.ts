@@ -1,7 +1,6 @@
 import type { SavedFile } from "../../task/saved-file.ts";
 import type { Task } from "../../task/task.ts";
 
-/** Sentences about differences between images and their request: too many images, other sizes, identical images. */
 export function remarksOn({ intent }: Pick<Task, "intent">, files: readonly SavedFile[]): string[] {
   const { options, requests, request } = intent;
   const { width, height, sizeForm } = options;

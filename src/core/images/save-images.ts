@@ -25,8 +25,7 @@ export const MAX_IMAGES = 16;
 const MAX_NAMED = 4;
 
 /**
- * Downloads, checks and publishes every image of a task, and adds each published image to `result`. If an image cannot
- * be downloaded, the other images are still saved. An aborted signal or a disk error is thrown at once.
+ * Saves every image of a task that can be downloaded. An aborted signal or a disk error is thrown at once.
  * @throws SaveFailedError, or the signal's reason; `result` contains the files saved before the error
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
@@ -82,10 +81,7 @@ function downloadsFailedError(failures: readonly DownloadFailedError[], images: 
   return new SaveFailedError(message, { charged: "yes", cause: failures[0], hint: hint ?? undefined });
 }
 
-/**
- * Returns the file of an image that an earlier run saved, if the file is unchanged. The image is not downloaded again,
- * because its URL might have expired, and the task must still finish.
- */
+/** Finds the unchanged file of an earlier run. It is not downloaded again, because the URL might have expired. */
 async function findSaved(
   source: OneImage,
   at: number,
@@ -143,8 +139,7 @@ function stageImage(
 }
 
 /**
- * Returns the first image of a stored reply, and appends the reply's other images to the end of `sources`, so that
- * every image keeps its index after a crash. If a reply has several images, the unusable images are omitted.
+ * Returns the first image of a stored reply. The others are appended to `sources`, so that indexes never change.
  * @throws BadImageError if the reply has no image; DownloadFailedError if the reply cannot be read
  */
 async function openReply(
@@ -174,7 +169,6 @@ function isUsable({ image }: SeededImage): boolean {
   return inspection.ok || inspection.file?.type === "other";
 }
 
-/** Removes temporary files and reservations of earlier processes. */
 export async function sweepLeftovers(
   { destination, claimedTaskId }: Pick<SaveSpec, "destination" | "claimedTaskId">,
   { ledger, clock }: TaskDeps,

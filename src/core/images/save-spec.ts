@@ -31,7 +31,6 @@ export interface SaveSpec {
 
 export interface SidecarFacts {
   taskId: string;
-  /** Base URL of the service. */
   service: string;
   /** A sidecar omits the queries of reference images' URLs, because a query can be a signature. */
   request: GenerationRequest;
@@ -39,7 +38,6 @@ export interface SidecarFacts {
   credits: number | null;
   submittedAt: string | null;
   completedAt: string | null;
-  /** Cost and tokens that the provider reported, if any. */
   usage?: Usage;
 }
 

@@ -36,9 +36,8 @@ function sidecarPath(image: string): string {
 }
 
 /**
- * Writes the sidecar of a saved image, if requested. An error is only a warning, because the image is saved.
- * @param temporary a name in the image's folder that no other process uses
- * @returns a warning if the sidecar was not written, otherwise null
+ * Returns a warning if the sidecar was not written, otherwise null. The image is saved in both cases.
+ * @param temporary name in the image's folder that no other process uses
  */
 export async function writeSidecar(
   file: SavedFile,
@@ -94,7 +93,6 @@ function redactImageUrls({ image, ...request }: GenerationRequest): GenerationRe
 /** Maximum size of a sidecar, in bytes. A sidecar is smaller, because prompts have at most 20,000 characters. */
 const MAX_BYTES = 1024 * 1024;
 
-/** Returns the sidecar of an image, or null. */
 export async function readSidecar(image: string): Promise<Sidecar | null> {
   return parseSidecar(await readText(sidecarPath(image), MAX_BYTES).catch(() => ""));
 }

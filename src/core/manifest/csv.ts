@@ -18,10 +18,7 @@ import {
 import { MAX_LINE_BYTES, type ManifestLine, readLines, withLineFeeds } from "./lines.ts";
 import { checkValues } from "./row-values.ts";
 
-/**
- * Yields the rows and problems of a CSV file. An empty cell counts as not set, because spreadsheets omit or add empty
- * cells at the end of a row.
- */
+/** An empty cell counts as not set, because spreadsheets omit or add empty cells at the end of a row. */
 export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
   const lines = readLines(bytes);
   let header = nextLine(lines);
@@ -38,12 +35,12 @@ export function* readCsv(bytes: Buffer, options: ReadOptions): Generator<Manifes
   for (const entry of readRecords(bytes, separator, skippedLines)) {
     if ("message" in entry) {
       yield entry;
-      // If the header is invalid, reading stops, because the columns of all records are unknown.
+      // Without a valid header, the columns of all records are unknown, so reading stops.
       if (columns === undefined) return;
     } else if (columns === undefined) {
       columns = entry.cells.map((cell) => findColumn(cell) ?? cell.trim());
       for (const message of headerProblems(columns, options)) yield { line: entry.line, message };
-      // Reading stops, because every row would have the same problem.
+      // Every row would have the same problem, so reading stops.
       if (
         !columns.includes("prompt") &&
         (options.template === undefined || missingColumns(columns, options.template)[0])
@@ -69,10 +66,7 @@ const QUOTE_OUTSIDE =
   'misplaced quote; put a cell that contains a quote in quotes, and write that quote twice ("")';
 const TOO_LONG = "a record longer than 1 MiB (is a quote unclosed?)";
 
-/**
- * Yields records (RFC 4180) and problems in the order of their lines. After a misplaced quote, parsing continues on the
- * next line. Blank lines and records of empty cells are skipped.
- */
+/** Yields records (RFC 4180) and problems in the order of lines. After a misplaced quote, the next line is parsed. */
 function* readRecords(
   bytes: Buffer,
   separator: string,
@@ -99,7 +93,6 @@ function* readRecords(
       const { line, message } = isUnclosed
         ? findUnclosedQuote(rest.subarray(end), separator, endLine)
         : { line: error.lines, message: quoteProblem(error) };
-      // Only the first problem of a line is reported.
       const lastBadLine = yield* problems.yieldUntil(linesAbove + line);
       if (lastBadLine < linesAbove + line) yield { line: linesAbove + line, message };
       if (isUnclosed) break;
@@ -121,7 +114,7 @@ class LineProblems {
     this.#lines = readLines(bytes);
   }
 
-  /** Yields further problems, up to and including a line. @returns the last line with a problem, or 0 */
+  /** @returns the last line with a problem, or 0 */
   *yieldUntil(line: number): Generator<ManifestProblem, number> {
     while (this.#number < line) {
       const { value, done } = this.#lines.next();
@@ -135,7 +128,7 @@ class LineProblems {
   }
 }
 
-/** Maximum number of records in memory, because records are checked only after all of them are parsed. */
+/** Records are checked only after all of them are parsed, so a limit is needed. */
 const MAX_PARSED_RECORDS = 10_000;
 
 interface ParsedRecord extends CsvRecord {
@@ -144,7 +137,7 @@ interface ParsedRecord extends CsvRecord {
   end: number;
 }
 
-/** Returns at most `MAX_PARSED_RECORDS` records, and the error that ended parsing, or null. */
+/** Also returns the error that ended parsing, or null. */
 function parseRecords(
   bytes: Buffer,
   separator: string,
@@ -189,7 +182,6 @@ function findUnclosedQuote(record: Buffer, separator: string, linesAbove: number
   return { line, message: `cell ${cells.length}: unclosed quote` };
 }
 
-/** Returns the offset of the first byte after a number of line ends. */
 function lineOffset(bytes: Buffer, lines: number): number {
   let start = 0;
   for (let count = 0; count < lines; count += 1) {
@@ -219,7 +211,6 @@ function parseSeparatorLine(line: string): string | undefined {
   return /^"?sep=([^\s\w"]|\t)"?\1*$/i.exec(line)?.[1];
 }
 
-/** Chooses the separator that splits the header into the most known columns. */
 function findSeparator(header: string): string {
   const unquoted = header.replace(/"[^"]*"?/g, (cell) => cell.replace(/[",;\t]/g, " "));
   const columnCount = (separator: string) =>

@@ -6,17 +6,17 @@ import type { ManifestProblem } from "../errors.ts";
 
 export type ManifestColumn = FieldName | "output";
 
-/** Columns of a CSV manifest and keys of a JSON manifest. Only `prompt` is required. */
+/** Only `prompt` is required. */
 export const MANIFEST_COLUMNS: readonly ManifestColumn[] = [...FIELD_NAMES, "output"];
 
 export const COLUMN_LIST = MANIFEST_COLUMNS.join(", ");
 
-/** A row's values before they are checked. `null` and `undefined` mean "not set". */
+/** Values that are not checked yet. `null` and `undefined` mean "not set". */
 export type RawValues = Partial<Record<ManifestColumn, unknown>>;
 
 const BY_PLAIN_NAME = new Map(MANIFEST_COLUMNS.map((column) => [column.toLowerCase(), column]));
 
-/** Finds a column by its name, ignoring case, spaces, `-` and `_`. */
+/** Ignores case, spaces, `-` and `_`. */
 export function findColumn(name: string): ManifestColumn | undefined {
   return BY_PLAIN_NAME.get(name.toLowerCase().replace(/[\s_-]/g, ""));
 }
@@ -29,13 +29,12 @@ export function repeatedColumnProblem(column: string): string {
   return `the column ${column} occurs more than once`;
 }
 
-/** A name that is probably a misspelled column. It is refused, so that rows are not charged with wrong settings. */
+/** Probably a misspelled column, which is refused, so that rows are not charged with wrong settings. */
 export interface MisspelledName {
   nearest: ManifestColumn;
   message: string;
 }
 
-/** Finds unknown names that are similar to a column and not used by a template. */
 export function findMisspelled(names: Iterable<string>, options: ReadOptions): MisspelledName[] {
   const usedColumns = listUsedNames(options);
   return [...names].flatMap((each) => {
@@ -71,8 +70,7 @@ export function listPlaceholders(template: string): string[] {
 }
 
 /**
- * Fills a template such as `a {colour} fox`.
- * @param getText returns the row's text for a name, undefined or blank if there is no text
+ * @param getText returns the row's text for a name; undefined or blank if there is no text
  * @returns the filled text, or the names for which there is no text
  */
 export function fillTemplate(
@@ -89,19 +87,14 @@ export function missingProblem(option: string, missing: readonly string[]): stri
   return `the row has no value for ${names}, which ${option} uses`;
 }
 
-/**
- * Values of a manifest's row, not yet checked against the model. Absent values get the batch's defaults. In JSON, an
- * empty list of images overrides a default.
- */
+/** Values that are not checked against the model yet. The batch's defaults replace absent values. */
 export interface RowValues extends RequestInput {
   /** Path below the output folder. */
   output?: string;
 }
 
 interface ManifestRow {
-  /** Columns that are not request fields; absent if there are none. */
   others?: OtherColumns;
-  /** Line at which the row starts, from 1. */
   line: number;
   values: RowValues;
   /** The untrimmed prompt; absent if nothing was trimmed. */
@@ -125,7 +118,6 @@ export interface RowSeeds {
   field: string | undefined;
 }
 
-/** Repeats a row for each seed, unless the row has a seed. */
 export function* withSeeds(entry: ManifestEntry, { seeds, field }: RowSeeds): Generator<ManifestEntry> {
   if ("message" in entry || hasSeed(entry.values, field)) return yield entry;
   const { line, values } = entry;
@@ -152,7 +144,6 @@ export function listUsedNames({ template = "", name = "" }: ReadOptions): Readon
 
 const MAX_QUOTED_LENGTH = 60;
 
-/** Quotes a text from a manifest for a message. Very long text is cut. */
 export function quote(text: string): string {
   if (text.length <= MAX_QUOTED_LENGTH) return `"${text}"`;
   return `"${Array.from(text.slice(0, MAX_QUOTED_LENGTH + 1))

@@ -10,7 +10,6 @@ import {
 import { readLines } from "./lines.ts";
 import { checkValues, NO_PROMPT, toText } from "./row-values.ts";
 
-/** Reads one JSON object on each line, with column names as keys. Blank lines are skipped. */
 export function* readJsonLines(bytes: Buffer, options: ReadOptions): Generator<ManifestEntry> {
   for (const { number: line, text, problem } of readLines(bytes)) {
     if (problem !== null) yield { line, message: problem };
@@ -24,7 +23,6 @@ function* readLine(line: number, text: string, options: ReadOptions): Generator<
   else yield { line, message: `not JSON (${parsed.reason}); each line must be a JSON object` };
 }
 
-/** Reads rows that a program supplies. The rules are those for JSON lines. */
 export async function* readObjects(
   values: Iterable<unknown> | AsyncIterable<unknown>,
   options: ReadOptions,

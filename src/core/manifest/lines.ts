@@ -1,8 +1,6 @@
 import { firstInvalidByte } from "../../lib/read-file.ts";
 
-/** One line of a manifest, without its line end. */
 export interface ManifestLine {
-  /** Number of the line, from 1. */
   number: number;
   /** Text, with invalid UTF-8 replaced. */
   text: string;
@@ -18,10 +16,7 @@ const CARRIAGE_RETURN = 0x0d;
 const BYTE_ORDER_MARK = Buffer.from("\ufeff");
 const UTF16_MARKS = [Buffer.from([0xff, 0xfe]), Buffer.from([0xfe, 0xff])];
 
-/**
- * Yields the lines of a UTF-8 text. Lines end in LF or CRLF; the end of the last line is optional. A byte-order mark is
- * skipped. UTF-16 text is one line with a problem.
- */
+/** Yields the lines of a UTF-8 text without its byte-order mark. UTF-16 text is one line with a problem. */
 export function* readLines(bytes: Buffer): Generator<ManifestLine> {
   if (UTF16_MARKS.some((mark) => startsWith(bytes, mark))) {
     yield { number: 1, text: "", problem: "UTF-16 text is unsupported; save it as UTF-8" };
@@ -41,12 +36,12 @@ export function* readLines(bytes: Buffer): Generator<ManifestLine> {
 export function withLineFeeds(bytes: Buffer): Buffer {
   const text = bytes.subarray(startsWith(bytes, BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0);
   if (!text.includes(CARRIAGE_RETURN)) return text;
-  // The text is decoded as Latin-1, in which every byte is one character, so that no byte is lost.
+  // In Latin-1, every byte is one character, so that no byte is lost.
   const lines = text.toString("latin1").replaceAll("\r\n", "\n").replaceAll("\r", " ");
   return Buffer.from(lines, "latin1");
 }
 
-/** Returns the problem of a line in any format, with offsets from the start of the file, or null. */
+/** @param offset from the start of the file */
 function lineProblem(line: Buffer, offset: number): string | null {
   if (line.length > MAX_LINE_BYTES) return "longer than 1 MiB";
   const invalid = firstInvalidByte(line);

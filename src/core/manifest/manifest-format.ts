@@ -17,7 +17,7 @@ export const MANIFEST_EXTENSIONS: readonly string[] = [...BY_EXTENSION.keys()];
 export const MANIFEST_HINT =
   "A manifest is .txt (a prompt a line), .jsonl or .ndjson (a JSON object a line), or .csv.";
 
-/** Names of streams. A shell replaces `<(…)` with a name such as `/dev/fd/63`. */
+/** A shell replaces `<(…)` with a name such as `/dev/fd/63`. */
 const STREAM = /^\/(?:dev\/(?:fd\/\d+|stdin)|proc\/(?:self|\d+)\/fd\/\d+)$/;
 
 /** Whether a manifest is standard input (`-`), a process substitution, a pipe or a device. */
@@ -25,10 +25,7 @@ export function isStream(name: string, file = name): boolean {
   return name === "-" || STREAM.test(file) || (path.extname(file) === "" && isPipeOrDevice(file));
 }
 
-/**
- * Returns the format of a manifest by its extension; `detect` for a stream.
- * @throws UsageError for an unknown extension
- */
+/** Returns the format by its extension; `detect` for a stream. @throws UsageError for an unknown extension */
 export function manifestFormat(name: string, file = name): ManifestFormat | "detect" {
   if (isStream(name, file)) return "detect";
   const extension = path.extname(name);
@@ -38,7 +35,7 @@ export function manifestFormat(name: string, file = name): ManifestFormat | "det
   throw new UsageError(`The format of ${name} is not recognised: it ${what}.`, { hint: MANIFEST_HINT });
 }
 
-/** Detects the format from the first line that is not blank. CSV is never detected. */
+/** The first line that is not blank decides. CSV is never detected. */
 export function formatOfText(firstLine: string): ManifestFormat {
   return firstLine.trimStart().startsWith("{") ? "jsonl" : "txt";
 }

@@ -9,7 +9,7 @@ const MAX_OUTPUT_BYTES = 768;
 /** Invisible characters, except the joiners that some scripts and many emoji need. */
 const INVISIBLE = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u;
 
-/** Returns the problem of a row's `output`, or null. A valid path is below the output folder on every platform. */
+/** Returns the problem of a path, or null. A valid path is below the output folder on every platform. */
 export function outputNameProblem(name: string): string | null {
   if (name.trim() === "") return "it is empty";
   if (INVISIBLE.test(name)) return "a name must not contain control or invisible characters";
@@ -34,13 +34,12 @@ function lengthProblem(steps: readonly string[]): string | null {
   return tooLong ? `a name is longer than ${MAX_NAME_BYTES} bytes` : null;
 }
 
-/** Extension of an image, in upper case because names are compared in upper case. */
+/** In upper case, because names are compared in upper case. */
 const IMAGE_EXTENSION = new RegExp(`\\.(?:${ANY_EXTENSION.toUpperCase()})$`);
 
 /**
- * Finds rows that would write to the same file. Case and Unicode form are ignored when names are compared, as on macOS
- * and Windows. A name without an extension conflicts with the name with any image extension, because it gets one when
- * it is saved.
+ * Finds rows that would write to the same file. Case and Unicode form are ignored, as on macOS and Windows. A name
+ * without an extension gets one when it is saved, so it conflicts with all extensions.
  */
 export class OutputNames {
   /** First line that writes each file. A file without an extension is stored as `name.*`. */
@@ -49,7 +48,7 @@ export class OutputNames {
   /** First line of each file or folder that has an image extension, which is stored as `name.*`. */
   readonly #typed = new Map<string, number>();
 
-  /** Adds the output of a line, unless it conflicts with an earlier line. @returns the problem, or null */
+  /** @returns the conflict with an earlier line, or null */
   add(line: number, output: string): string | null {
     const name = toComparable(output);
     const folders = parentFolders(name);

@@ -12,15 +12,12 @@ const READERS: Readonly<
   csv: readCsv,
 };
 
-/** Maximum size of a manifest, in bytes. The limit is needed, because a stream might be endless. */
+/** Limit in bytes, because a stream might be endless. */
 const MAX_BYTES = 256 * 1024 * 1024;
 
 const MAX_ROWS = 1_000_000;
 
-/**
- * Yields the rows and problems of a manifest, up to `MAX_ROWS`. Values are not checked against the models.
- * @throws only the errors that `chunks` throws
- */
+/** Yields at most `MAX_ROWS` rows. Values are not checked against the models. @throws only the errors of `chunks` */
 export async function* readManifest(
   chunks: AsyncIterable<Uint8Array>,
   format: ManifestFormat | "detect",
@@ -38,7 +35,6 @@ function* expandSeeds(entries: Iterable<ManifestEntry>, seeds: RowSeeds): Genera
   for (const entry of entries) yield* withSeeds(entry, seeds);
 }
 
-/** Reads the rows that a program supplies. */
 export function readRows(values: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<ManifestEntry> {
   return limitRows(readObjects(values, {}));
 }

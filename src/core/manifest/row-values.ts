@@ -26,7 +26,7 @@ import {
 } from "./entry.ts";
 import { outputNameProblem } from "./output-name.ts";
 
-/** Returns a row's values, or all their problems. The values are not checked against the models yet. */
+/** Returns all problems of a row at once. The values are not checked against the models yet. */
 export function checkValues(
   raw: RawValues,
   others: OtherColumns,
@@ -109,7 +109,6 @@ class ValueReader {
     this.#raw = raw;
   }
 
-  /** Returns a column's value, or undefined if the value is not set or invalid. */
   read<Value>(column: ManifestColumn, { convert, expected, findLimit }: Reader<Value>): Value | undefined {
     const raw = this.#raw[column] ?? undefined;
     if (raw === undefined) return undefined;

@@ -7,29 +7,20 @@ import { defaultSchedule, expectedSchedule, type PollingSchedule } from "./fixed
 import { type CompletionInterval, isInformative, learnedSchedule } from "./learned-schedule.ts";
 
 /**
- * Times of the polls of a running task.
- *
- * Tasks of one model and quality take similar times, so polls are made when completions are likely. A task's age counts
- * from its acceptance. Delay is the time between a task's completion and the poll that finds it.
+ * Times of the polls of a running task. Tasks of one model and quality take similar times, so polls are made when
+ * completions are likely. The delay is the time between a task's completion and the poll that finds it.
  *
  * - `learned-schedule.ts` derives the rate of polls from the durations of the last 50 tasks.
  * - `fixed-schedules.ts` has the schedules that need no history.
  * - This file chooses a schedule for each task of a run, and spreads the first polls of concurrent tasks.
  *
- * Sources of the constants:
- * - The reference client (section 4.2) polls every 3 s, at most 60 times. imggen also makes at most 60 polls in any
- *   180 s. A plan has only 57 polls, because the poll at once, the poll at the deadline and one at the edge of the
- *   window are added.
- * - With 1.45 times as many polls as the reference client, the mean delay is a third of the reference client's. More
- *   polls reduce the delay only a little.
- * - The constants of the fallback were chosen with the simulation `test/bench/polling.js`. After 20 tasks of 8 or 20 s,
- *   the mean delay is 0.33 times the reference client's (1.5 s). For tasks of 45 s, the mean delay is 0.6 times the
- *   reference client's, with 0.84 times as many polls.
+ * The reference client (section 4.2) polls every 3 s, at most 60 times. imggen also makes at most 60 polls in any 180 s.
+ * With 1.45 times as many polls as the reference client, the mean delay is a third of its delay. More polls help little.
+ * The constants of the fallback were chosen with the simulation `test/bench/polling.js`.
  */
 
 interface TaskHistory {
   history: CompletionInterval[];
-  /** null until a schedule is first needed. */
   schedule: PollingSchedule | null;
   /** Number of tasks that completed since the schedule was computed. */
   newTasks: number;
@@ -64,7 +55,6 @@ export class PollingSchedules {
     this.#expectedMs = taskMs ?? null;
   }
 
-  /** @param request null if the ledger does not contain the request */
   async forRequest(request: GenerationRequest | null): Promise<PollingSchedule> {
     if (this.#expectedMs !== null) return expectedSchedule(this.#expectedMs);
     if (request === null) return defaultSchedule;
@@ -88,7 +78,6 @@ export class PollingSchedules {
     return middlesMs.toSorted((a, b) => a - b)[Math.floor(middlesMs.length / 2)] ?? null;
   }
 
-  /** Adds a completed task to the history if its polls show its duration. */
   async learn(request: GenerationRequest | null, interval: CompletionInterval): Promise<void> {
     if (request === null || !isInformative(interval)) return;
     const taskHistory = await this.#getHistory(request);
@@ -139,9 +128,8 @@ function currentSchedule(taskHistory: TaskHistory): PollingSchedule {
 }
 
 /**
- * Age for the first poll of a concurrent task, in milliseconds. First polls are spread over half of the time to the
- * second poll, because polls at the same age could all be slightly too early. If there is no history, first polls are
- * made early, so that a batch learns the usual duration quickly.
+ * Age in milliseconds for the first poll of a concurrent task. First polls are spread over half of the time to the
+ * second poll, because at one age they could all be slightly too early.
  */
 function firstPollMs({ history, concurrentTasks }: TaskHistory, { nextDelayMs }: PollingSchedule): number {
   const firstMs = nextDelayMs(0);

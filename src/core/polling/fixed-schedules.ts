@@ -1,8 +1,7 @@
 /** Schedule of a task's polls. */
 export interface PollingSchedule {
   /**
-   * Milliseconds until the next poll. The result depends only on the time since the task's acceptance (Infinity if
-   * unknown), so that another process can continue the wait.
+   * Milliseconds until the next poll. Only the task's age (Infinity if unknown) matters, so any process can continue.
    */
   nextDelayMs(elapsedMs: number): number;
 }
@@ -12,10 +11,8 @@ const EARLY_INTERVAL_MS = 2_800;
 const LATE_INTERVAL_MS = 3_600;
 
 /**
- * Schedule for a task without a history. Its intervals are nearly constant, which is best if the chance of a completion
- * does not depend on the task's age. At first the intervals are a little shorter than the reference client's 3 s
- * (section 4.2), and later a little longer, so that there are at most 58 polls in any 180 s. The reference client makes
- * 60.
+ * Schedule for a task without a history. The reference client polls every 3 s, 60 times in 180 s (section 4.2). These
+ * intervals are at first shorter and later longer, with at most 58 polls in any 180 s.
  */
 export const defaultSchedule: PollingSchedule = {
   nextDelayMs: (elapsedMs) => (elapsedMs < EARLY_PHASE_MS ? EARLY_INTERVAL_MS : LATE_INTERVAL_MS),
@@ -24,10 +21,7 @@ export const defaultSchedule: PollingSchedule = {
 const GRACE_MS = 500;
 const GRACE_INTERVAL_MS = 250;
 
-/**
- * Schedule for a service whose tasks take `taskMs`. The first poll is made at this age, or soon afterwards if the wait
- * begins later. After another half second of frequent polls, the default schedule applies.
- */
+/** Schedule for tasks of a known duration. Frequent polls for half a second at this age, then the default schedule. */
 export function expectedSchedule(taskMs: number): PollingSchedule {
   return {
     nextDelayMs(elapsedMs) {

@@ -41,14 +41,12 @@ const [WINDOW_MS, MAX_IN_WINDOW] = [180_000, 57];
 const BISECTIONS = 14;
 
 /**
- * Returns a schedule that polls most often at ages at which past tasks completed. If there is no history, or the age of
- * a task is unknown, the default schedule applies.
+ * Returns a schedule that polls most often at ages at which past tasks completed. Without a history or a known age, the
+ * default schedule applies.
  *
  * Polling at a rate r costs r polls per millisecond, and finds a completion with a mean delay of 1/(2r). The sum of
- * cost and delay is least if r is proportional to the square root of the hazard, which is the rate at which running
- * tasks complete. Durations are assumed to be lognormal, with a fallback for a service that has become slower or
- * faster.
- *
+ * cost and delay is least if r is proportional to the square root of the hazard, the rate at which running tasks
+ * complete. Durations are assumed to be lognormal, with a fallback if the service has become slower or faster.
  * @param history past tasks of the same model and quality, oldest first; 50 are enough
  */
 export function learnedSchedule(history: readonly CompletionInterval[]): PollingSchedule {
@@ -66,10 +64,7 @@ export function learnedSchedule(history: readonly CompletionInterval[]): Polling
   };
 }
 
-/**
- * Whether an interval shows the duration of a task. The interval is impossible if the clock was set back, and too wide
- * if the task was polled long after its completion.
- */
+/** False if the clock was set back, or the task was polled long after its completion. */
 export function isInformative({ pendingMs, seenMs }: CompletionInterval): boolean {
   const startMs = Math.max(0, pendingMs ?? 0);
   const widthMs = Math.min(seenMs, MAX_AGE_MS) - startMs;
@@ -158,10 +153,7 @@ function normalShare(z: number): number {
   return 1 / (1 + Math.exp(-1.5976 * z - 0.070566 * z ** 3));
 }
 
-/**
- * Interpolates linearly at `x`, and extrapolates with the first and last slope. If `xs` and `ys` are swapped, the
- * result is the inverse of a rising function.
- */
+/** Interpolates linearly at `x`. Beyond the ends, the first and last slopes continue. */
 function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
   let [low, high] = [0, xs.length - 1];
   while (high - low > 1) {
