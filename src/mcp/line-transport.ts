@@ -16,7 +16,6 @@ export interface LineStreams {
   write(message: object): Promise<boolean>;
 }
 
-/** Requests of one line of input, and the answers so far. */
 interface Batch {
   /** Whether the line was an array (protocol version 2025-03-26), so that the answers must be one array too. */
   isArray: boolean;
@@ -24,7 +23,6 @@ interface Batch {
   answers: JSONRPCMessage[];
 }
 
-/** MCP transport over a pair of pipes, which tracks unanswered requests. */
 export class LineTransport implements Transport {
   onclose?: () => void;
   onerror?: (error: Error) => void;
@@ -63,7 +61,6 @@ export class LineTransport implements Transport {
     this.onclose?.();
   }
 
-  /** Resolves when every received request is answered or cancelled. */
   async waitUntilAnswered(): Promise<void> {
     while (this.#pending.size > 0) await new Promise<void>((wake) => (this.#wake = wake));
   }
@@ -72,7 +69,7 @@ export class LineTransport implements Transport {
     if (!(await this.#lines.write(message))) this.#markClosed();
   }
 
-  /** Ends a request, with no answer if the request was cancelled. A batch is answered after its last request ends. */
+  /** A cancelled request has no answer. A batch is answered after its last request ends. */
   async #settle(id: unknown, answer?: JSONRPCMessage): Promise<void> {
     const batch = this.#pending.get(id);
     if (batch === undefined) return;
@@ -100,7 +97,7 @@ export class LineTransport implements Transport {
     await this.#write({ jsonrpc: "2.0", id, error: { code: ProtocolErrorCode.InvalidRequest, message } });
   }
 
-  /** Ignores a line that is not JSON, because an answer would need the id of a request. */
+  /** A line that is not JSON is ignored, because an answer would need the id of a request. */
   #deliver(json: unknown): void {
     const isArray = Array.isArray(json);
     if (isArray && json.length === 0) void this.#refuse("The batch is empty.");
@@ -127,7 +124,7 @@ export class LineTransport implements Transport {
   }
 }
 
-/** Removes null parameters, because some clients send null for omitted parameters, which the protocol forbids. */
+/** Some clients send null for omitted parameters, which the protocol forbids. */
 function withoutNullParams(json: unknown): unknown {
   if (!isJsonObject(json)) return json;
   const { params, ...rest } = json;
@@ -142,7 +139,6 @@ const MAX_LINE_BYTES = 10 * 1024 * 1024;
 /** Number of bytes to keep at each end of a line that is too long, to find the id of its request. */
 const END_BYTES = 1024;
 
-/** A line, or both ends of a line that is too long. */
 type Line = { text: string } | { start: string; end: string };
 
 async function* splitLines(input: AsyncIterable<Buffer | string>): AsyncGenerator<Line> {

@@ -31,10 +31,7 @@ export interface ServeOptions extends LineStreams, Omit<Toolbox, keyof CallSetti
 /** Grace period of calls, in milliseconds, first after the client disconnects and again after the calls are aborted. */
 const LAST_CALLS_MS = 1000;
 
-/**
- * Serves one MCP client until the client closes a pipe or `signal` is aborted. At the end, running calls are stopped
- * cleanly, and charged tasks remain in the ledger for `imggen resume`.
- */
+/** Serves one MCP client until a pipe is closed or `signal` is aborted. Charged tasks remain in the ledger. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { input, write, budget, settings, close, clock, signal, onError } = options;
   const { findTask, generatorModels, generatorTerms } = options;
@@ -91,7 +88,7 @@ export function createServer(
 /** Timeout of the query for terms, in milliseconds. It is short, because clients wait for the tools at startup. */
 const TERMS_MS = 2_000;
 
-/** Returns the terms of the generator; null if there is no generator, or the generator does not reply in time. */
+/** Returns null if there is no generator, or it does not reply in time. */
 async function getTermsInTime({ generatorTerms, clock }: Pick<Toolbox, "generatorTerms" | "clock">) {
   const timerAbort = new AbortController();
   const timeUp = clock.sleep(TERMS_MS, timerAbort.signal).then(
@@ -114,10 +111,7 @@ function toDescription({ prepare: _run, inputSchema, ...tool }: Tool): ToolDescr
   return { ...tool, inputSchema: { ...inputSchema } };
 }
 
-/**
- * Prepares a call. Invalid arguments become the result of the call, so that a model can correct the arguments.
- * @throws ProtocolError for an unknown tool
- */
+/** Invalid arguments become the result, so that a model can correct them. @throws ProtocolError for an unknown tool */
 function prepareCall(tools: readonly Tool[], name: string, args: unknown): ReturnType<Tool["prepare"]> {
   const tool = tools.find((each) => each.name === name);
   if (tool === undefined)
@@ -151,7 +145,6 @@ export interface CallProgress {
   stop(): void;
 }
 
-/** Reports the progress of a call if the client has requested progress. */
 export function reportProgress(
   { _meta, notify }: Pick<ServerContext["mcpReq"], "_meta" | "notify">,
   clock: Clock,
@@ -194,10 +187,7 @@ async function notifyRepeatedly(
   }
 }
 
-/**
- * The client of the current settings. After a change of the generator or key, a new client replaces the old client as
- * soon as no task is running.
- */
+/** After a change of the generator or key, a new client replaces the old one as soon as no task is running. */
 export class CurrentClient {
   readonly #open: () => Client;
   #client: Client;

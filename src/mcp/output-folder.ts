@@ -51,7 +51,7 @@ async function isWritable(folder: string): Promise<boolean> {
   }
 }
 
-/** Returns the user's pictures folder, as set for the desktop or by its default name; null if the folder is missing. */
+/** Returns null if the folder is missing. */
 async function picturesFolder(env: FolderOptions["env"]): Promise<string | null> {
   const home = env.HOME ?? env.USERPROFILE;
   if (!home || !path.isAbsolute(home)) return null;
@@ -63,7 +63,7 @@ async function picturesFolder(env: FolderOptions["env"]): Promise<string | null>
       ? path.join(home, "Pictures")
       : folderSetting.replace(/^\$HOME(?=\/|$)/, home);
   const stats = await promises.stat(folder).catch(() => null);
-  // Ignores the home folder, because desktops without a pictures folder set the home folder as pictures folder.
+  // Desktops without a pictures folder set the home folder as pictures folder.
   return stats?.isDirectory() && path.isAbsolute(folder) && path.resolve(folder) !== path.resolve(home)
     ? folder
     : null;

@@ -9,17 +9,14 @@ export const DEFAULT_MAX_CREDITS = 20;
 
 export interface SessionCosts {
   maxCredits: number;
-  /** Credits possibly charged in this session. A request of undocumented cost counts as the highest documented cost. */
+  /** Possible charges. A request of undocumented cost counts as the highest documented cost. */
   credits: number;
   undocumentedRequests: number;
 }
 
 type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
 
-/**
- * The cap of one session. Each request is counted before its submit, and subtracted only if certainly nothing was
- * charged. An agent that repeats requests therefore cannot exceed the cap.
- */
+/** Counts each request before its submit, and subtracts it only if certainly nothing was charged. */
 export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
   readonly #undocumentedCost: number;
@@ -38,7 +35,6 @@ export class SessionBudget implements Cap {
   }
 
   /**
-   * Checks a request before anything is recorded.
    * @param allowUndocumentedCost whether the user allows undocumented costs of this and later requests to the model
    * @throws BudgetExceededError if the request must not be submitted
    */

@@ -11,10 +11,7 @@ export interface Call {
 /** @throws ImggenFailure */
 type Work = (call: Call) => Promise<TaskSuccess>;
 
-/**
- * A running request or task. A job continues after the answer to its call, so that the image is saved. A job is stopped
- * only if all its calls are cancelled.
- */
+/** A request or task that continues after its call is answered. It is stopped only if all its calls are cancelled. */
 export class Job {
   /** Identity of the request. A call with the same key joins this job, so that nothing is charged twice. */
   readonly key: string;
@@ -102,7 +99,7 @@ export class Jobs {
     return job;
   }
 
-  /** Returns the task of an ended job if the task can be resumed or might have been charged. Ignores the API key. */
+  /** The task of an ended job, if it can be resumed or might have been charged. The API key does not matter. */
   chargedTaskId(key: string): string | undefined {
     return this.#charged.get(key);
   }

@@ -24,7 +24,7 @@ export function nextCallAdvice(taskId: string): string {
 const REUSED_ADVICE =
   "This is the earlier task of an identical request, which is charged once. For a new image, at a new charge, make the same call with reuse: false.";
 
-/** Omits the URL of a saved file, because the query of the URL can contain a signature. */
+/** The URL is omitted, because its query can contain a signature. */
 export function fileSummary({ path, mediaType, bytes, width, height }: SavedFile): object {
   return { path, mediaType, bytes, width, height };
 }
@@ -62,7 +62,6 @@ export const PREVIEW_OPTIONS = {
   }),
 } satisfies Options;
 
-/** Adds small images to an answer, or the reason why no images can be created. */
 export async function withPreviews(answer: Answer, includesPreviews: boolean): Promise<Answer> {
   const { paths = [] } = answer;
   if (!includesPreviews || paths.length === 0) return answer;

@@ -33,11 +33,11 @@ export interface CallSettings {
 export interface Toolbox extends CallSettings {
   budget: SessionBudget;
   jobs: Jobs;
-  /** Finds a task by its id or a prefix. @throws UsageError for an ambiguous prefix */
+  /** @throws UsageError for an ambiguous prefix */
   findTask: (id: string) => Promise<Task | null>;
-  /** Returns the models of the user's generator; null if there is no generator, or the generator lists no models. */
+  /** null if there is no generator, or it lists no models. */
   generatorModels: () => Promise<string[] | null>;
-  /** Queries the user's generator for its terms. Returns null if there is no generator. @throws ImggenError */
+  /** null if there is no generator. @throws ImggenError */
   generatorTerms: () => Promise<GeneratorTerms | null>;
   clock: Clock;
 }
@@ -49,7 +49,7 @@ export interface Tool {
   description: string;
   annotations: ToolAnnotations;
   inputSchema: InputSchema;
-  /** Checks a call's arguments. @returns a function that runs the call @throws UsageError */
+  /** @returns a function that runs the call @throws UsageError */
   prepare(args: unknown): (call: Call, toolbox: Toolbox) => Promise<Answer>;
 }
 
@@ -74,7 +74,7 @@ interface Definition<Table extends Options, PresentName extends keyof Table>
   run(args: Arguments<Table, PresentName>, call: Call, toolbox: Toolbox): Promise<Answer>;
 }
 
-/** Defines a tool. The types of its arguments are derived from `options`. */
+/** The types of the arguments are derived from `options`. */
 export function tool<Table extends Options, Given extends keyof Table & string>({
   run,
   options,
@@ -123,7 +123,7 @@ function getDefaults(options: Options): object {
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
 }
 
-/** Returns all problems at once, so that a model can correct all arguments together. */
+/** All problems are returned, so that a model can correct all arguments together. */
 function findProblems(args: object, options: Options, required: readonly string[]): string[] {
   const entries = Object.entries(args);
   const missingArguments = required
@@ -139,7 +139,7 @@ function findProblems(args: object, options: Options, required: readonly string[
   return [...missingArguments, ...invalidArguments];
 }
 
-/** Removes null values, because many models send null for omitted arguments. */
+/** Many models send null for omitted arguments. */
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.filter((item) => item !== null).map(withoutNulls);
   if (typeof value !== "object" || value === null) return value;
@@ -175,7 +175,7 @@ function costText(name: string, isFree: boolean, matrix: Matrix): string {
   return range ?? `whose cost is not documented and counts as ${highestCost(matrix)} credits`;
 }
 
-/** Returns the fields of a request as arguments. Combinations of fields are checked later, with the matrix. */
+/** Combinations of fields are checked later, with the matrix. */
 export function requestArguments(settings: ToolFacts) {
   return {
     prompt: noFlag("text", { agents: "What the image shows." }),

@@ -82,8 +82,7 @@ async function reuseOrGenerate(spec: TaskSpec, call: Call, toolbox: Toolbox): Pr
   const options = { ...request, ...call };
   const earlierTask = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlierTask !== null) return earlierTask;
-  // Also reuses a task that this session submitted with an earlier API key, because `client.reuse` finds only tasks of
-  // the current account.
+  // `client.reuse` finds only tasks of the current account, so earlier API keys of this session are handled here.
   const chargedTaskId = reuse ? jobs.chargedTaskId(key) : undefined;
   if (chargedTaskId !== undefined)
     return { ...(await resumeTask(chargedTaskId, call, toolbox)), reused: true };

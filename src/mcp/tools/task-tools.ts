@@ -51,7 +51,7 @@ async function answerForTask(
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
   const timeoutMs = pollingMs(waitSeconds);
-  // Gives no destination for a task of the ledger, because the ledger already contains the task's destination.
+  // The ledger already contains the destination of its tasks.
   const options = record === null ? { timeoutMs, output: `${(await findOutput()).folder}/` } : { timeoutMs };
   const resumeJob = jobs.start(
     JSON.stringify(fullId),
@@ -70,10 +70,10 @@ export const resumeTasks = tool({
   options: WAIT_OPTIONS,
   presentNames: ["waitSeconds"],
   async run({ waitSeconds }, call, toolbox) {
-    // Waits for stopped jobs, so that the tasks of cancelled calls are resumed too.
+    // The tasks of cancelled calls are resumed too, so stopped jobs must end first.
     await toolbox.jobs.waitUntilStopped();
     const jobs = toolbox.jobs.active;
-    // Waits until all tasks have an id, which is needed to report each task only once.
+    // An id is needed to report each task only once.
     await waitUntilAllQueued(jobs, call, toolbox);
     const [running, { tasks, unreadable, toAnswer }] = await Promise.all([
       Promise.all(
