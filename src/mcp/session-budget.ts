@@ -16,7 +16,7 @@ export interface SessionCosts {
 
 type PricedEstimate = Pick<Estimate, "credits" | "requests"> & { request: Pick<GenerationRequest, "model"> };
 
-/** Counts each request before its submit, and subtracts it only if certainly nothing was charged. */
+/** Counts a request before its submit, and subtracts it only if nothing was charged, so the cap is never exceeded. */
 export class SessionBudget implements Cap {
   readonly #matrix: Matrix;
   readonly #undocumentedCost: number;

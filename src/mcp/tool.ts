@@ -33,7 +33,7 @@ export interface CallSettings {
 export interface Toolbox extends CallSettings {
   budget: SessionBudget;
   jobs: Jobs;
-  /** @throws UsageError for an ambiguous prefix */
+  /** Finds a task by its id or a prefix. @throws UsageError for an ambiguous prefix */
   findTask: (id: string) => Promise<Task | null>;
   /** null if there is no generator, or it lists no models. */
   generatorModels: () => Promise<string[] | null>;

@@ -17,7 +17,7 @@ export interface CheckedRow {
   template?: string;
   /** Digest of the row's content, which does not depend on its line, and a count that distinguishes equal rows. */
   key: string;
-  /** Key in older releases, which did not trim prompts; absent if equal to `key`. Their claims have this key. */
+  /** Key in claims of older releases, which did not trim prompts; absent if equal to `key`. */
   uncutKey?: string;
 }
 
@@ -80,6 +80,7 @@ export class RowKeys {
   }
 }
 
+/** Uses `uncutKey` as the key of each row that an older release submitted. */
 export function withKnownKeys(
   rows: readonly CheckedRow[],
   isClaimed: (key: string) => boolean,
@@ -94,6 +95,7 @@ export function withKnownKeys(
   });
 }
 
+/** Whether an earlier row has the same content. */
 export function isRepeat(key: string): boolean {
   return !key.endsWith("-1");
 }

@@ -36,6 +36,7 @@ export interface BatchSpec extends CostRules {
 export interface BatchResult {
   counts: BatchCounts;
   rows: number;
+  /** Possible charge of earlier runs. */
   charged: TotalCost;
   /** Reason for an early stop: an error of the account, or a signal; null if the batch was not stopped. */
   stopped: ImggenError | null;

@@ -39,8 +39,10 @@ export class BatchCounts {
   failed = 0;
   /** Part of `failed`: rows that the service refused, which the next run submits again. */
   refused = 0;
+  /** Part of `failed`: rows of free tasks. */
   freeFailed = 0;
   unknown = 0;
+  /** Part of `unknown`: rows of free tasks. */
   freeUnknown = 0;
   /** Unfinished rows, and rows that another process is working on. */
   pending = 0;

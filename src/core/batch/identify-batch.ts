@@ -44,8 +44,8 @@ export interface FolderDeps {
 }
 
 /**
- * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that the id is
- * never in the folder and unknown to the ledger.
+ * Writes an id into the folder of a batch before the first submit. The ledger records the id first, so that an id in
+ * the folder is always in the ledger too.
  * @throws SaveFailedError if no file can be created in the folder; UsageError if another batch now uses the folder
  */
 export async function identifyBatch(

@@ -122,6 +122,7 @@ export interface BatchPlan {
   /** Sorted, with unfinished rows first. */
   rows: PlannedRow[];
   toSubmit: TotalCost;
+  /** Possible charges of earlier runs for the rows of the plan. */
   charged: TotalCost;
   /** Possible charges of earlier runs for rows that were removed from the manifest. */
   chargedForOthers: TotalCost;
@@ -252,6 +253,7 @@ export function noCost(): TotalCost {
   return { rows: 0, credits: 0, undocumented: 0 };
 }
 
+/** @param credits cost of all requests of one row; null if undocumented */
 export function addCost(cost: TotalCost, credits: number | null, requests = 1): void {
   cost.rows += 1;
   if (credits !== null) cost.credits += credits;

@@ -15,6 +15,7 @@ export interface RowResult {
   isSkipped: boolean;
   report: TaskReport | null;
   error: ImggenError | null;
+  /** Whether this run submitted the row or tried to submit it. */
   isSubmitted: boolean;
 }
 

@@ -128,7 +128,7 @@ class LineProblems {
   }
 }
 
-/** Records are checked only after all of them are parsed, so a limit is needed. */
+/** Maximum number of records in memory, because records are checked only after all of them are parsed. */
 const MAX_PARSED_RECORDS = 10_000;
 
 interface ParsedRecord extends CsvRecord {
@@ -137,7 +137,7 @@ interface ParsedRecord extends CsvRecord {
   end: number;
 }
 
-/** Also returns the error that ended parsing, or null. */
+/** Returns at most `MAX_PARSED_RECORDS` records, and the error that ended parsing, or null. */
 function parseRecords(
   bytes: Buffer,
   separator: string,

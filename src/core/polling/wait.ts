@@ -27,6 +27,7 @@ export interface WaitSpec extends Pick<PollOptions, "keepsReply"> {
   /** Timeout from now, in milliseconds. The last poll is made when the timeout expires. */
   timeoutMs: number;
   ageMs: number;
+  /** Whether the first poll is made at once, because the task might have ended long ago. */
   pollAtOnce: boolean;
   /** Whether an earlier wait found the job gone. If so, the first poll that does not find the job ends the wait. */
   isGone?: boolean;

@@ -82,7 +82,7 @@ async function reuseOrGenerate(spec: TaskSpec, call: Call, toolbox: Toolbox): Pr
   const options = { ...request, ...call };
   const earlierTask = reuse ? await client.reuse({ ...options, output: spec.output }) : null;
   if (earlierTask !== null) return earlierTask;
-  // `client.reuse` finds only tasks of the current account, so earlier API keys of this session are handled here.
+  // `client.reuse` ignores tasks of other API keys, so tasks that this session submitted earlier are reused here.
   const chargedTaskId = reuse ? jobs.chargedTaskId(key) : undefined;
   if (chargedTaskId !== undefined)
     return { ...(await resumeTask(chargedTaskId, call, toolbox)), reused: true };

@@ -51,7 +51,7 @@ async function answerForTask(
   if (job) return jobAnswer(job, waitSeconds, call, toolbox);
   if (waitSeconds === 0) return taskAnswer(await client.status(taskId, call));
   const timeoutMs = pollingMs(waitSeconds);
-  // The ledger already contains the destination of its tasks.
+  // A task of the ledger already has a destination, so none is given.
   const options = record === null ? { timeoutMs, output: `${(await findOutput()).folder}/` } : { timeoutMs };
   const resumeJob = jobs.start(
     JSON.stringify(fullId),
