@@ -11,22 +11,18 @@ const STICKY = 0o1000;
 const ROOT = 0;
 
 interface CompileCacheOptions {
-  /** Returns the absolute path of the state folder. @throws if the home folder is unknown */
   stateFolder: () => string;
   env: Environment;
   /** Effective user id of this process; undefined on Windows. */
   userId: number | undefined;
-  /** Default: `module.enableCompileCache`, which Node has since 22.1. */
   enable?: ((folder: string) => unknown) | undefined;
 }
 
 /**
- * Makes Node cache compiled code between runs, which shortens the start by a tenth. The cache must be in a folder that
- * only this user can write to, because Node executes the cached code. Node's default folder is not used, because
- * another user could have created that folder in the system's temporary folder.
- *
- * Does nothing if NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set. Also does nothing if the state folder does
- * not exist, so that `imggen --help` creates no folders for a new user.
+ * Makes Node cache compiled code between runs, which shortens the start by a tenth. Node executes the cached code, so
+ * only this user may write to the folder. Node's default folder is unsafe, because another user could have created it.
+ * Does nothing if NODE_COMPILE_CACHE or NODE_DISABLE_COMPILE_CACHE is set, or the state folder does not exist, so that
+ * `imggen --help` creates no folders for a new user.
  */
 export function enableCompileCache(options: CompileCacheOptions): void {
   const { env, userId, enable = nodeEnableFunction() } = options;
@@ -52,9 +48,8 @@ function isOwnedFolder(folder: string, userId: number, forbiddenMode: number): b
 }
 
 /**
- * Whether no other user can replace the folder after this check. Otherwise, the cache would be unsafe, because Node
- * reads the cache by its path until the program exits. Group-writable parents are allowed, because many systems give
- * each user a private group.
+ * Whether no other user can replace the folder after this check, because Node reads the cache until the exit.
+ * Group-writable parents are allowed, because many systems give each user a private group.
  * @param folder absolute, links resolved
  */
 function canOnlyBeReplacedBy(userId: number, folder: string): boolean {
@@ -66,7 +61,7 @@ function canOnlyBeReplacedBy(userId: number, folder: string): boolean {
   return isTrusted && canOnlyBeReplacedBy(userId, parent);
 }
 
-/** Returns `module.enableCompileCache`, which the type declarations of the oldest supported Node omit. */
+/** The type declarations of the oldest supported Node lack `module.enableCompileCache`. */
 function nodeEnableFunction(): CompileCacheOptions["enable"] {
   if (!("enableCompileCache" in module)) return undefined;
   const { enableCompileCache } = module;

@@ -11,15 +11,14 @@ const MAX_LINES = 40;
 const SHORT_HELP_COLUMNS = 80;
 const FULL_HELP_PIPE_COLUMNS = 100;
 const MAX_FULL_HELP_COLUMNS = 110;
-/** Minimum width of a description beside its term. If there is less room, the description is placed below the term. */
+/** Minimum width of a description beside its term. A narrower description is placed below the term. */
 const MIN_DESCRIPTION_COLUMNS = 22;
 
 export const GLOBAL_OPTIONS = "Global options:";
 
-/** Heading of the global generator options, which only `--help --all` shows. */
 export const GENERATOR_OPTIONS = "Options of your own generator:";
 
-/** Commands that `imggen --help` describes. The help lists all other commands by name only. */
+/** Commands that `imggen --help` describes. All others are listed by name only. */
 const DAILY_COMMANDS = words("generate batch compare rerun resume status history show models setup");
 
 /** Options in the help of these commands without `--all`, in order. Other commands omit only advanced options. */
@@ -158,7 +157,6 @@ function optionItem({ flags, description }: Option): Item {
   return [flags, description];
 }
 
-/** Separates a command's options from the global options that the command supports. The last of these is `--help`. */
 function splitOptions(command: Command): { commandOptions: Option[]; globals: Option[] } {
   const visible = new Help().visibleOptions(command);
   if (command.parent === null) return { commandOptions: [], globals: visible };
@@ -194,9 +192,8 @@ function firstClause(description: string): string {
 }
 
 /**
- * Wraps usage and examples, which the parser does not wrap. A long example is continued with a backslash. If an example
- * with a note is too long, all notes are placed above their examples. Without `--all`, the last examples are omitted if
- * the help has too many lines, but at least one example remains.
+ * Wraps usage and examples, which the parser does not wrap. If the help has too many lines without `--all`, the last
+ * examples are omitted.
  */
 export function fitHelp(text: string, columns: number, all: boolean): string[] {
   const lines = text.split("\n");
@@ -222,7 +219,6 @@ function fitLines(lines: readonly string[], columns: number): string[] {
 }
 
 const EXAMPLE_WITH_NOTE = /^( {2}\$ .*?\S) {3,}(\S.*)$/;
-/** A word of a command line with its quotes, or a flag with its value. */
 const SHELL_WORD = /(?:--?[a-z][\w-]* (?![-|]))?(?:[^\s"']|"[^"]*"|'[^']*')+/gi;
 
 const EXAMPLE_PREFIX = "  $ ";

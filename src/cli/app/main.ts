@@ -20,10 +20,7 @@ const HELP_ARGUMENTS: ReadonlySet<string | undefined> = new Set(["--help", "-h"]
 
 const PREBUILT_HELP_COLUMNS = 80;
 
-/**
- * Prints the version, the first steps or the prebuilt help without loading the parser, to save time.
- * @returns false if the whole program must run, because no text is prebuilt or the write was incomplete
- */
+/** Prints prebuilt text without the parser, to save time. Returns false if the whole program must run. */
 async function printPrebuiltText(argv: readonly string[]): Promise<boolean> {
   try {
     const text = argv.length <= 1 ? await prebuiltText(argv[0]) : null;
@@ -39,7 +36,7 @@ async function prebuiltText(word: string | undefined): Promise<string | null> {
   if (word !== undefined && !HELP_ARGUMENTS.has(word)) return null;
   const text =
     word === undefined ? `${FIRST_STEPS}\n` : readFileSync(join(import.meta.dirname, "help.txt"), "utf8");
-  // Opens `process.stdout` only for a terminal, because opening it for a file or a pipe takes longer than the write.
+  // Opening `process.stdout` for a file or a pipe takes longer than the write, so it is opened only for a terminal.
   const { isTTY = false, columns } = plainFileStats(1) === null ? process.stdout : {};
   if (columns && columns < PREBUILT_HELP_COLUMNS) return null;
   await loadColors([{ isTTY }], process.env);

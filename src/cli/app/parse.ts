@@ -18,7 +18,6 @@ const TYPOGRAPHIC = /[\u00a0\u00ab\u00bb\u2007\u2010-\u201f\u202f\u2212]/;
 const SINGLE_DASH_OPTION = /^-[a-z][\w-]/;
 
 /**
- * Parses a command line and runs its command.
  * @param options.flags the arguments before `--`
  * @returns the exit code
  * @throws UsageError if the command line is invalid, and the errors of the command
@@ -81,8 +80,7 @@ async function runLine(
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
-    // For `help`, the exit code of this error is `process.exitCode`, which is a failure until the program ends. Help is
-    // therefore recognized by the code of the error.
+    // Help is recognized by its error code, because the exit code of the error for `help` is a failure at this time.
     const isHelp = HELP_CODES.has(error.code) && output !== "";
     if (error.exitCode !== 0 && !isHelp) {
       const { usageError } = await import("./usage-error.ts");
@@ -125,7 +123,6 @@ function commandRunner(
 ): RunWith {
   return (run) =>
     async (...args) => {
-      // The parser passes the command as the last argument.
       const command = args.at(-1) as Command;
       const options: GlobalOptions = command.optsWithGlobals();
       const { Session } = await import("../session/session.ts");

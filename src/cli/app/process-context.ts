@@ -18,7 +18,6 @@ export async function runInProcess(argv: readonly string[]): Promise<number> {
 /** Time to wait for a second Ctrl-C if providers can stop jobs, in milliseconds. */
 const SECOND_CTRL_C_MS = 1_500;
 
-/** Gives the user time for a second Ctrl-C. After a second Ctrl-C, waits until the jobs are cancelled and reported. */
 async function awaitSecondCtrlC(context: Context): Promise<void> {
   const stop = context.stopAcceptedJobs;
   let stopping: Promise<unknown> | undefined;
@@ -32,10 +31,7 @@ async function awaitSecondCtrlC(context: Context): Promise<void> {
   await stopping;
 }
 
-/**
- * Creates the context of this process. Uses the global `process`, because importing `node:process` would open all three
- * streams, which takes longer than parsing the command line.
- */
+/** Uses the global `process`, because importing `node:process` opens all three streams, which takes time. */
 function processContext(): Context {
   const streams: { stdout?: OutputStream; stderr?: OutputStream } = {};
   const context: Context = {
@@ -97,7 +93,7 @@ async function askOnTerminal(question: string, isHidden: boolean): Promise<strin
   return ask(question, { input: process.stdin, output: process.stderr, onInterrupt }, isHidden);
 }
 
-/** Adds an error listener, so that Node does not end the process. The callback of a write also receives the error. */
+/** Node ends the process after a stream error without a listener. The callback of a write also receives the error. */
 function ignoreErrors(stream: NodeJS.WriteStream): NodeJS.WriteStream {
   return stream.on("error", () => {});
 }

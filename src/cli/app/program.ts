@@ -26,8 +26,7 @@ interface ParserOptions {
 }
 
 /**
- * Builds the parser with only the command to run. If the command line has no command, the parser has the names and
- * summaries of all commands.
+ * Builds the parser with only the command to run. Without a command, it has all names and summaries.
  * @param inFull whether to add all commands with their options, for help as JSON and the manual page
  */
 export async function buildProgram(
@@ -47,7 +46,7 @@ export async function buildProgram(
       writeOut: onText,
       writeErr: () => {},
       getOutHelpWidth: () => columns,
-      // The parser never checks for colours, because its check would open Node's streams. Colours are added later.
+      // The parser's check for colours would open Node's streams, so it is disabled. Colours are added later.
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
@@ -57,7 +56,7 @@ export async function buildProgram(
       if (json) throw new UsageError("No command was given.", { hint: "See imggen --help." });
       onText(FIRST_STEPS);
     });
-  // Gives `--generator` the heading of the global options, because a command's help without `--all` lists only these.
+  // A command's help without `--all` lists only global options under this heading, so `--generator` needs the heading.
   const { generator, ...generatorDetails } = GENERATOR;
   addOptions(program, { ...GLOBAL, generator }, GLOBAL_OPTIONS);
   addOptions(program, generatorDetails, GENERATOR_OPTIONS);

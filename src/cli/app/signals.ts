@@ -7,15 +7,13 @@ import { callBeforeExit } from "../../lib/processes.ts";
 
 const SIGNALS: readonly InterruptSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
-/** Grace period for the process to end by itself, in milliseconds. */
 const GRACE_MS = 100;
 
-/** Timeout of the requests that stop jobs, in milliseconds, so that a second signal ends the process within 2 s. */
+/** A second signal must end the process within 2 s, even if the requests that stop jobs do not end. */
 const STOP_TIMEOUT_MS = 1_500;
 
 /**
- * Handles signals. The first signal shuts the program down cleanly. The second signal ends the program at once, or
- * within two seconds if there are jobs to stop. A third signal always ends the program at once.
+ * The first signal shuts the program down cleanly. The second ends it at once, or within 2 s if there are jobs to stop.
  * @param getStopFunction returns a function that stops jobs at their providers, or undefined if there are no jobs
  * @returns an AbortSignal that is aborted at the first signal, with an InterruptedError as its reason
  */
@@ -35,13 +33,12 @@ export function interruptSignal(
       const exit = () => exitAfterMessage(reason, signal, onSecondSignal);
       stop(AbortSignal.timeout(STOP_TIMEOUT_MS)).then(exit, exit);
     });
-  // Disables Node's warning about many listeners, because each pending write adds a listener.
+  // Each pending write adds a listener, so Node's warning about many listeners is disabled.
   setMaxListeners(0, controller.signal);
   SIGNALS.forEach(listen);
   return controller.signal;
 }
 
-/** Ends the process as soon as the last message is written, but at the latest after the grace period. */
 function exitAfterMessage(
   reason: InterruptedError,
   signal: InterruptSignal,
@@ -57,8 +54,7 @@ function exitAfterMessage(
 }
 
 /**
- * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when the program continues, except on Windows.
- * @returns a function that removes the listeners
+ * Calls `onStop` before Ctrl-Z suspends the program (except on Windows). Returns a function that removes the listeners.
  */
 export function onSuspend(onStop: () => void, onResume: () => void): () => void {
   if (platform() === "win32") return () => {};
@@ -103,13 +99,12 @@ export async function withoutCtrlC<Result>(run: () => Promise<Result>): Promise<
   }
 }
 
-/** Whether this process is in the terminal's foreground process group. Always true on systems other than Linux. */
+/** Always true on systems other than Linux. */
 export function isInForeground(): boolean {
   if (platform() !== "linux") return true;
   try {
     const stat = readFileSync("/proc/self/stat", "utf8");
-    // Splits only the fields after the command name, because the name can contain spaces. These fields are state, ppid,
-    // pgrp, session, tty_nr and tpgid.
+    // The command name can contain spaces. The fields after it are state, ppid, pgrp, session, tty_nr and tpgid.
     const [, , group, , , foreground] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return group === foreground;
   } catch {
@@ -117,26 +112,23 @@ export function isInForeground(): boolean {
   }
 }
 
-/**
- * Exits after the grace period, in case a DNS lookup or the connection of an abandoned request keeps the process alive.
- */
+/** Exits even if a DNS lookup or the connection of an abandoned request keeps the process alive. */
 export function exitAfterGrace(exitCode: number, { reason }: AbortSignal): void {
-  // `exitProcess` needs the signal, because a blocked write can prevent a normal exit after a signal.
+  // A blocked write can prevent a normal exit, so `exitProcess` needs the signal.
   const signal = reason instanceof InterruptedError ? reason.signal : null;
   setTimeout(() => exitProcess(exitCode, signal), GRACE_MS).unref();
 }
 
 /**
- * Ends the process. `process.exit` waits for Node's threads, which an unresponsive DNS server or network disk can block
- * forever. If a thread is busy, the process kills itself with the signal. Shells report the same exit code.
- * @param signal the signal that interrupted the run, or null
+ * Ends the process, even if an unresponsive DNS server or network disk blocks one of Node's threads. `process.exit`
+ * would wait for the thread, so the process kills itself with the signal. Shells report the same exit code.
  */
 function exitProcess(exitCode: number, signal: InterruptSignal | null): never {
   const isBlocked = hasBusyThreads();
-  // Removes all listeners, so that the next signal kills the process if the exit is blocked.
+  // Without listeners, the next signal kills the process if the exit is blocked.
   for (const each of SIGNALS) process.removeAllListeners(each);
   if (isBlocked && signal !== null) {
-    // Runs the exit handlers first, because a process that is killed by a signal emits no exit event.
+    // A process that is killed by a signal emits no exit event, so the exit handlers are called first.
     callBeforeExit();
     process.kill(process.pid, signal);
   }

@@ -99,17 +99,14 @@ function findNearest(word: string, names: readonly string[]): string | undefined
   return nearestName?.name;
 }
 
-/** Creates the error for an argument of `login`. The message omits the argument, because it could be an API key. */
+/** The message omits the argument, because it could be an API key. */
 function keyAsArgument(cause: CommanderError): UsageError {
   const message = "The API key is never an argument, because other users can see a program's arguments.";
   const hint = "Run imggen login alone: it asks for the key, or reads it from standard input.";
   return new UsageError(message, { hint, cause });
 }
 
-/**
- * Creates the error for several prompt arguments. If an argument contains a space, each argument counts as a prompt. If
- * no argument does, the arguments count as the words of one unquoted prompt.
- */
+/** If an argument contains a space, each argument counts as a prompt. Otherwise the arguments are one prompt. */
 function tooManyPrompts(cause: CommanderError, argv: readonly string[], command: Command): UsageError {
   const [name, count] = [command.name(), command.args.length];
   if (!command.args.some((prompt) => /\s/.test(prompt))) {
@@ -128,17 +125,14 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
 function quotePrompt(command: string, line: readonly string[], count?: number): string | null {
   const first = line.findIndex((word) => word.startsWith("-"));
   const [prompt, options] = first === -1 ? [line, []] : [line.slice(0, first), line.slice(first)];
-  // If the parser has not run, a word after an option is not allowed, because it could be a word of the prompt.
+  // If the parser has not run, a word after an option could be part of the prompt, so it is not allowed.
   const isWord = (word: string) => !word.startsWith("-") || word === "--";
   const isContiguous = count === undefined ? !options.some(isWord) : count === prompt.length;
   if (prompt.length === 0 || !isContiguous) return null;
   return ["imggen", command, ...[prompt.join(" "), ...options].map((word) => shellWord(word))].join(" ");
 }
 
-/**
- * Rejects a long option with a single dash, because the parser would read `-model` as `-m odel`.
- * @throws UsageError
- */
+/** @throws UsageError for a long option with a single dash, because the parser would read `-model` as `-m odel` */
 export function rejectSingleDash(words: readonly string[], program: Command): void {
   const [name] = plainWords(words);
   const command = program.commands.find((each) => each.name() === name);
@@ -153,13 +147,13 @@ export function rejectSingleDash(words: readonly string[], program: Command): vo
   }
 }
 
-// Typographic characters that word processors, chats and web pages insert. A shell treats these characters as letters.
+// Word processors, chats and web pages insert these characters. A shell treats them as letters.
 const DASH = /^(-?[‐‑‒–—―−]-?)([a-z][\w-]*)(?:=.*|[\u00a0\u2007\u202f].*)?$/is;
 const NO_BREAK_SPACE = /^(--?[a-z][\w-]*|[a-z]+)[\u00a0\u2007\u202f](.+)$/is;
 const OPENING_QUOTE = /^(?:--[\w-]+=)?[“”„‟‘’‚‛«»]/;
 const QUOTES = /(?<=^(?:--[\w-]+=)?)[“”„‟‘’‚‛«»]|[“”„‟‘’‚‛«»]$/g;
 
-/** Rejects an option with a typographic dash, because it would become part of the prompt. @throws UsageError */
+/** @throws UsageError for an option with a typographic dash, because it would become part of the prompt */
 export function rejectTypographicDash(words: readonly string[]): void {
   for (const word of words) {
     const [, dash = "", name = ""] = DASH.exec(word) ?? [];
@@ -174,13 +168,10 @@ export function rejectTypographicDash(words: readonly string[]): void {
 
 const COMMAND_LINE_ERRORS: ReadonlySet<ErrorType> = new Set(["usage", "invalid_request"]);
 
-/**
- * Explains an error that typographic quotes or spaces could have caused. Returns any other error unchanged.
- * @param words the arguments before `--`
- */
+/** Explains an error that typographic quotes or spaces could have caused. @param words the arguments before `--` */
 export function explainTypographic(error: unknown, words: readonly string[]): unknown {
   if (!(error instanceof ImggenError) || !COMMAND_LINE_ERRORS.has(error.type)) return error;
-  // Ignores a word with a space, because plain quotes enclosed it, so its typographic quotes are part of the prompt.
+  // A word with a space was in plain quotes, so its typographic quotes are part of the prompt.
   const typed = words.filter((word) => !word.includes(" "));
   const [, flag = "", value = ""] = typed.map((word) => NO_BREAK_SPACE.exec(word)).find(Boolean) ?? [];
   const quotes = typed.some((word) => OPENING_QUOTE.test(word))

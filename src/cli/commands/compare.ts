@@ -81,7 +81,7 @@ async function runCompare(
   return batchExitCode(result);
 }
 
-/** Returns the values of one axis of the comparison. @throws UsageError if the flag of the axis has no value */
+/** @throws UsageError if the flag of the axis has no value */
 function axisValues(name: (typeof AXES)[number], flag: readonly string[] | undefined): Partial<RowValues>[] {
   if (flag === undefined) return [{}];
   const values = flag.flatMap((each) => each.split(",")).map((value) => value.trim());
@@ -192,7 +192,7 @@ const MAX_LINES = 3;
 
 const DEFAULT_MODEL_TEXT = "the default model";
 
-/** Describes the combinations that the matrix does not support. Groups many combinations by model, in four lines. */
+/** Many combinations are grouped by model, in four lines. */
 function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Session): string[] {
   if (skipped.length <= MAX_LISTED)
     return skipped.map(({ input: { model = DEFAULT_MODEL_TEXT, ratio, quality }, reason }) => {

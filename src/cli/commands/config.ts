@@ -47,7 +47,7 @@ function maskedSetting(name: SettingName, { settings }: Session) {
   return { name, value, source: setting.source };
 }
 
-/** Removes the API key from an address, because an address in a variable or an edited file can contain a key. */
+/** An address in a variable or an edited file can contain a key. */
 function shownValue(name: SettingName, value: string): string {
   return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }

@@ -46,7 +46,7 @@ async function runGenerate(
   return showUnusable(planned.unusable, text, session);
 }
 
-/** Returns the prompt of the command line, or lets the user type or edit a prompt. @throws UsageError */
+/** @throws UsageError */
 async function resolvePrompt(
   session: Session,
   prompt: string | undefined,

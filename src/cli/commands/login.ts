@@ -130,7 +130,7 @@ async function findBaseUrl(
   return { baseUrl: await offerScheme(answer, "The base URL", session), isNew: true };
 }
 
-/** Checks a base URL, and offers to add a missing scheme. @throws UsageError */
+/** @throws UsageError */
 async function offerScheme(text: string, label: string, session: Session): Promise<string> {
   const fullUrl = withScheme(text);
   if (fullUrl === null || !canAsk(session)) return checkBaseUrl(text, label);
@@ -164,10 +164,8 @@ async function askKey(baseUrl: string | null, session: Session): Promise<string>
 /**
  * Stores the key of the user's generator, for use with the generator's origin only. Also stores the generator, unless
  * the profile has a service.
- * @param specText value of `--generator`
  * @param verify whether to check the key with the generator first
- * @throws AuthRequiredError if the key is refused, NetworkError if the generator is unreachable. After an error,
- * nothing is stored.
+ * @throws AuthRequiredError if the key is refused, NetworkError if the generator is unreachable; nothing is stored then
  */
 async function loginGenerator(specText: string, verify: boolean, session: Session): Promise<Answer> {
   const { console, context } = session;

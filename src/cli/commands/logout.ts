@@ -18,7 +18,7 @@ async function runLogout(session: Session): Promise<Answer> {
   session.requireProfile();
   const { console, context } = session;
   const store = await session.settingsStore();
-  // Removes leftover files first, because they can contain the key, and reading the settings might fail.
+  // Leftover files can contain the key, and reading the settings might fail, so these files are removed first.
   const leftovers = await store.removeLeftovers();
   const settings = await store.read();
   const accountSettings = SETTING_LIST.filter(isAccountSetting);

@@ -99,7 +99,7 @@ function agentSession(session: Session, budget: SessionBudget): ClientSession {
   };
 }
 
-/** Returns the absolute path of the output folder. @throws UsageError */
+/** @throws UsageError */
 function resolveFolder(
   { output }: McpFlags,
   { settings, context }: Session,

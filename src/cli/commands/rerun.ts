@@ -39,7 +39,7 @@ async function runRerun(session: Session, fileOrTaskId: string, flags: RerunFlag
   return runRequest(checked, { ...flags, again: true }, session, repeated);
 }
 
-/** Returns the prompt of the flags or of the earlier request, edited if `--edit` is set. @throws UsageError */
+/** @throws UsageError */
 async function resolvePrompt(
   earlier: string,
   { prompt, promptFile, edit = false }: RerunFlags,
@@ -51,7 +51,7 @@ async function resolvePrompt(
   return edit ? editedPrompt(text, session) : text;
 }
 
-/** Creates the error for a request to another service. Its rerun is refused, because the rerun might be charged. */
+/** A rerun at another service is refused, because it might be charged. */
 function otherServiceError(
   { at, kind, configured, isFree, isKnown }: OtherService,
   session: Session,

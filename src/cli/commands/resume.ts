@@ -68,7 +68,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   return 0;
 }
 
-/** Shows each task as it ends. After a signal, unfinished tasks are only listed. */
+/** After a signal, unfinished tasks are only listed. */
 function resumeEvents(display: DisplayOptions, tasks: TasksShown, session: Session): ResumeEvents {
   // Serializes output, so that the images and lines of a task stay together.
   let lastOutput = Promise.resolve();
@@ -99,7 +99,7 @@ function servedText(served: ResumeTargets["served"]): string {
   return `${tasks} skipped, because imggen serve (pid ${pids}) runs them.`;
 }
 
-/** Returns the exit code. An unknown outcome outweighs other errors, because the user must decide about the task. */
+/** An unknown outcome outweighs other errors, because the user must decide about the task. */
 function resumeExitCode({ reports, unreadable }: ResumeReports): number {
   const codes = reports.map(reportExitCode);
   const unknown = EXIT_CODES.outcome_unknown;

@@ -9,11 +9,7 @@ import { parseDisplayOptions } from "../output/viewing.ts";
 import type { Session } from "../session/session.ts";
 import { creditsText } from "../text/phrases.ts";
 
-/**
- * Submits one request. With `--dry-run`, only shows the request.
- * @param repeated task whose request is submitted again. The task is dismissed if its outcome is unknown.
- * @returns the exit code
- */
+/** @param repeated task whose request is submitted again; dismissed if its outcome is unknown @returns the exit code */
 export async function runRequest(
   request: CheckedRequest,
   flags: SubmitFlags,
@@ -83,7 +79,7 @@ export function sentLines(request: SentRequest): string[] {
   return [`${request.method} ${request.url}`, ...JSON.stringify(request.body, null, 2).split("\n")];
 }
 
-/** Checks that standard output will contain the bytes of exactly one image. @throws UsageError */
+/** @throws UsageError unless standard output will contain the bytes of exactly one image */
 function requireSingleImage(
   { maxImages, outputLabel }: RequestPlan,
   flags: SubmitFlags,

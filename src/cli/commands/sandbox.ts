@@ -44,7 +44,7 @@ async function runSandbox(session: Session, flags: FlagsOf<typeof SANDBOX>): Pro
         matrix,
         ...(latencyMs !== undefined && { latencyMs }),
         ...(credits !== undefined && { credits }),
-        // Shows only notices of a reset, because the request log contains all other notices.
+        // The request log contains all notices except notices of a reset.
         onNotice: (notice) => notice.kind === "reset" && session.onSandboxNotice(notice),
         onRequest: (request) => log(requestLine(request), session),
       }),

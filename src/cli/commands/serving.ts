@@ -47,7 +47,7 @@ export async function serveUntilSignal(
   return getExitCode(signal.reason);
 }
 
-/** Starts a server on the port of the flag, or on any free port. @throws UsageError if the port cannot be opened */
+/** @throws UsageError if the port cannot be opened */
 export async function startOnPort<Server>(
   flag: number | undefined,
   start: (port: number) => Promise<Server>,
@@ -94,7 +94,7 @@ export function log({ subject, result, style, details }: LogLine, { console, con
 
 /** Formats a request: `14:30:05 POST /api/generate-image 200 task_3f9c gamma-image-2 "a fox", cost 2, 998 left`. */
 export function requestLine({ method, path, status, isRefused, note }: RequestLine): LogLine {
-  // Status 0 means that the request has no reply.
+  // Status 0 means no reply.
   const style = status === 0 || status >= 500 ? "error" : isRefused ? "warning" : "saved";
   const result = status === 0 ? "-" : String(status);
   return { subject: `${method} ${path} `, result, style, details: note === null ? "" : ` ${note}` };

@@ -43,8 +43,7 @@ interface SearchResult {
 
 async function runSetup(session: Session): Promise<number> {
   const store = await session.settingsStore();
-  // Reads the settings first, so that a damaged file is reported before the search. Does not require the profile,
-  // because setup can create it.
+  // A damaged file is reported before the search. The profile is not required, because setup can create it.
   const { baseUrl, generator: current = null } = await store.read();
   const { findServers, findServices, LOCAL_PORTS } = await import("../../client/find-generators.ts");
   const { generatorKeys } = await import("../../client/generator-settings.ts");

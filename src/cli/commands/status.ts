@@ -67,7 +67,7 @@ async function unfinishedTaskIds(session: Session): Promise<string[]> {
   return ids;
 }
 
-/** Shows each task as it ends. After a signal, unfinished tasks are only listed. */
+/** After a signal, unfinished tasks are only listed. */
 function statusEvents(
   { wait, output }: { wait: WaitSettings | null; output: string | undefined },
   display: DisplayOptions,

@@ -16,11 +16,7 @@ interface CommandSpec extends RequestPlan {
   yes: boolean;
 }
 
-/**
- * Submits one request, and shows its progress and result.
- * @returns the exit code
- * @throws the errors of `generate`. Nothing was sent in this case.
- */
+/** @returns the exit code @throws the errors of `generate`. Nothing was sent in this case. */
 export async function submitShown(spec: CommandSpec, session: Session): Promise<number> {
   const { requestTimeoutMs } = spec;
   const facts = { ...spec.checked, free: session.isSandbox ? ("sandbox" as const) : null };
@@ -37,7 +33,7 @@ export async function submitShown(spec: CommandSpec, session: Session): Promise<
   return showReused(report, spec, session);
 }
 
-/** Returns a function that asks about an undocumented price; undefined if the run is not interactive. */
+/** Returns undefined if the run is not interactive. */
 function createPriceQuestion(session: Session): ((name: string) => Promise<boolean>) | undefined {
   if (!isForPerson(session)) return undefined;
   return (name) => confirm(`The price of ${name} is not documented. Submit?`, session);

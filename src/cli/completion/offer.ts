@@ -16,10 +16,8 @@ import {
 import { type CompletionSources, commandNames, completeValue } from "./values.ts";
 
 /**
- * Prints completions for a shell: the kind of paths on the first line, then a candidate on each line, with its
- * description after two spaces.
- * @param words the word at the cursor after a `=`, then the words before the cursor. The `=` is needed because some
- * shells drop an empty word.
+ * Prints the kind of paths on the first line, then a candidate on each line, with its description after two spaces.
+ * @param words word at the cursor after a `=`, because some shells drop an empty word; then the words before the cursor
  */
 export async function printCompletions(
   [current = "=", ...words]: readonly string[],
@@ -47,11 +45,11 @@ export async function printCompletions(
     );
     await console.result([paths, ...lines]);
   } catch {
-    // Prints nothing, because a shell cannot show an error while the user types.
+    // A shell cannot show an error while the user types.
   }
 }
 
-/** Reads the command tree that the build has written, because loading all commands takes too long. */
+/** The build has written the tree, because loading all commands takes too long. */
 async function readTree(): Promise<Description> {
   const file = path.join(import.meta.dirname, "../commands.json");
   return JSON.parse(existsSync(file) ? readFileSync(file, "utf8") : await readEmbedded("commands.json"));
@@ -62,7 +60,7 @@ async function readEmbedded(name: string): Promise<string> {
   return getAsset(name, "utf8");
 }
 
-/** Maximum number of task ids to offer, because a file must be read for each task id. */
+/** A file must be read for each task id, so their number is limited. */
 const MAX_TASKS = 30;
 
 async function latestTasks(which: "unfinished" | "all", context: Context): Promise<Candidate[]> {
@@ -80,7 +78,6 @@ async function latestTasks(which: "unfinished" | "all", context: Context): Promi
 const MAX_PROMPT_CHARACTERS = 40;
 
 /**
- * Finds completions for the word at the cursor.
  * @param words words before the cursor, without the program's name
  * @param current typed part of the word at the cursor
  */
@@ -110,7 +107,7 @@ function completeFlag({ options, flags }: CommandLine, current: string): Complet
   };
 }
 
-/** Completes a word such as `--model=…`. Candidates include the flag, because shells replace the whole word. */
+/** Completes a word such as `--model=…`. Shells replace the whole word, so candidates include the flag. */
 async function completeFlagValue(
   current: string,
   line: CommandLine,

@@ -10,7 +10,7 @@ export interface CommandLine {
   optionsEnded: boolean;
 }
 
-/** Parses the words before the cursor. Never throws, because an unfinished line is often invalid. */
+/** Never throws, because an unfinished line is often invalid. */
 export function readCommandLine(
   words: readonly string[],
   { command, globalOptions }: Description,
@@ -74,10 +74,7 @@ export interface Completions {
 
 export const NO_COMPLETIONS: Completions = { paths: "none", candidates: [] };
 
-/**
- * Words without characters that are special to a shell, and without a leading dash. Only these words are offered,
- * because bash inserts candidates unquoted, and a service or a shared file could supply a harmful task id or model.
- */
+/** Only these words are offered, because bash inserts words unquoted, and a service could supply a harmful word. */
 const SAFE_WORD = /^[\p{L}\p{N}][\p{L}\p{N}._:/@+-]*$/u;
 
 export function filterCandidates(candidates: readonly Candidate[], current: string): Completions {

@@ -8,7 +8,7 @@ import {
   NO_COMPLETIONS,
 } from "./typed-line.ts";
 
-/** Sources of candidates. A source is read only if its candidates are needed. */
+/** A source is read only if its candidates are needed. */
 export interface CompletionSources {
   tree: Description;
   findTasks: (which: "unfinished" | "all") => Promise<readonly Candidate[]>;

@@ -1,4 +1,4 @@
-/** Output of `imggen` without arguments: at most 15 lines of 80 columns. */
+/** At most 15 lines of 80 columns. */
 export const FIRST_STEPS = `Make images from the command line.
 
 Try it, free and without an account:

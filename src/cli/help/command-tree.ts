@@ -17,7 +17,6 @@ export interface OptionNode extends ValueFields {
   short: string | null;
   commaSeparated: boolean;
   repeatable: boolean;
-  /** Default as in the help, or null. */
   default: string | boolean | null;
   group: string | null;
 }
@@ -44,10 +43,7 @@ export interface CommandNode {
 
 const HELP = new Help();
 
-/**
- * Describes a command and its subcommands, without the global options.
- * @param rejectedFlags returns the global flags that a command rejects
- */
+/** Describes a command without the global options. @param rejectedFlags global flags that a command rejects */
 function describeCommand(command: Command, rejectedFlags: (name: string) => string[]): CommandNode {
   const isRoot = command.parent === null;
   const subcommands = HELP.visibleCommands(command).filter((each) => each.name() !== "help" || isRoot);
@@ -101,14 +97,14 @@ function heading(text: string | undefined): string | null {
   return text?.replace(/:$/, "") || null;
 }
 
-/** Parses the examples from the help text, because the parser stores them as unstructured text. */
+/** The parser stores examples as unstructured text in the help. */
 function parseExamples(command: Command): string[] {
   let help = "";
   command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
   return [...help.matchAll(/^ {2}\$ (.*?)(?: {3,}.*)?$/gm)].map(([, example = ""]) => example);
 }
 
-/** Version of the format. It is raised for incompatible changes, but not for additional fields. */
+/** Raised for incompatible changes, but not for additional fields. */
 const SCHEMA_VERSION = 1;
 
 /** Document of `--help --json`. */
@@ -124,7 +120,6 @@ export interface Description {
 }
 
 /**
- * Describes a command, or the whole program.
  * @param words names of the command and its subcommand; empty for the whole program
  * @param rejectedFlags as in `describeCommand`
  */

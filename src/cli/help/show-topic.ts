@@ -65,10 +65,7 @@ export function topicLines(name: TopicName | typeof HELP, columns: number): stri
   return layOutPage(PAGES[name], columns);
 }
 
-/**
- * Elements of a help page: fenced code, headings, tables with two columns, paragraphs. The title is skipped, because
- * the user has just typed the name of the page.
- */
+/** Code, headings, tables with two columns, paragraphs. The title is skipped, because the user has just typed it. */
 const BLOCK = /^```(\w+)\n([\s\S]*?)\n```$|^## (.+)$|^((?:\|.+\|\n?)+)|^((?:(?!#|\||```).+\n?)+)/gm;
 const ROW = /^\| (.+?) \| (.+) \|$/;
 const TOPIC_LINK = /\[[^\]]+\]\(([\w-]+)\.md\)/g;
@@ -79,7 +76,7 @@ const JSON_BREAK = /(?<=[,:]) /;
 const TEXT_INDENT = 2;
 const MIN_TEXT_COLUMNS = 22;
 
-/** Formats a help page for a width in columns. Links to other pages become `imggen help` commands. */
+/** Links to other pages become `imggen help` commands. */
 export function layOutPage(page: string, columns: number): string[] {
   const lines: string[] = [];
   let indent = 0;
@@ -98,7 +95,7 @@ export function layOutPage(page: string, columns: number): string[] {
   return lines;
 }
 
-/** Whether code is a script. A script is not indented, so that users can copy and run it. */
+/** A script is not indented, so that users can copy and run it. */
 function isScript(code: string | undefined): boolean {
   return code?.startsWith("#!") === true;
 }

@@ -25,7 +25,7 @@ export type ValueType =
 
 export interface ValueKind {
   type: ValueType;
-  /** Known values. Models and ratios can be incomplete, because a service can support other models and ratios. */
+  /** Models and ratios can be incomplete, because a service can support others. */
   values?: readonly string[] | undefined;
 }
 

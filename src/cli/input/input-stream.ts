@@ -4,7 +4,6 @@ import type { Context, InputStream } from "../session/context.ts";
 import type { Session } from "../session/session.ts";
 
 /**
- * Reads an input in chunks until the input ends or `signal` is aborted.
  * @param errorPrefix error message without the reason
  * @throws UsageError if the input cannot be read; the reason of `signal` if it is aborted
  */
@@ -31,7 +30,7 @@ export async function* inputChunks(
 
 type Input = Pick<Context, "stdin" | "signal">;
 
-/** Reads standard input in chunks. @throws as `inputChunks` */
+/** @throws as `inputChunks` */
 export function standardInput({ stdin, signal }: Input): AsyncGenerator<Buffer> {
   return inputChunks(async () => stdin, "Standard input cannot be read", signal);
 }
@@ -64,7 +63,6 @@ export async function readSecret(question: string, context: Context): Promise<st
 }
 
 /**
- * Asks a yes-or-no question on the terminal.
  * @param isYesDefault whether Enter means yes
  * @returns true only for `y` and `yes`, and for Enter if it means yes @throws as `readLine`
  */
@@ -101,7 +99,7 @@ export async function confirmUnlessYes(
   return confirm(question, session);
 }
 
-/** Whether a person runs the command interactively, so that optional questions are allowed. */
+/** Whether optional questions are allowed. */
 export function isForPerson(session: Session): boolean {
   const { options, console, context } = session;
   return canAsk(session) && !(options.json || console.quiet || console.events || context.env.CI);

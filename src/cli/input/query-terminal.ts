@@ -11,11 +11,7 @@ interface Terminal {
   onInterrupt: () => void;
 }
 
-/**
- * Asks a question on the terminal and reads a line. Keeps the input open for further answers.
- * @param isHidden whether to hide the typed text
- * @returns the line; empty if the input ended
- */
+/** Reads an answer, and keeps the input open for further answers. @returns the line; empty if the input ended */
 export function ask(
   question: string,
   { input, output, onInterrupt }: Terminal,
@@ -25,8 +21,7 @@ export function ask(
   const foldedQuestion = foldQuestion(question, output);
   const lastLine = foldedQuestion.lastIndexOf("\n") + 1;
   const lines = createInterface({ input, output: isHidden ? nullOutput : output, terminal: true });
-  // The question is written after the line editor has disabled the terminal's echo. Only the last line of the question
-  // is the editor's prompt, because the editor rewrites its prompt while the user types.
+  // The echo is already disabled. Only the last line is the editor's prompt, because the editor rewrites its prompt.
   output.write(isHidden ? foldedQuestion : foldedQuestion.slice(0, lastLine));
   return new Promise((resolve) => {
     let answer = "";
@@ -50,12 +45,12 @@ export function ask(
 }
 
 const REPLY_TIMEOUT_MS = 500;
-/** Time in which a late reply is read and discarded, in milliseconds. */
+/** Time in which a late reply is discarded, in milliseconds. */
 const LATE_REPLY_TIMEOUT_MS = 2_000;
 const CTRL_C = "\u0003";
 
 export interface Query {
-  /** The reply. Empty if the reply is incomplete after half a second, or if the user presses Ctrl-C. */
+  /** Empty if the reply is incomplete after half a second, or if the user presses Ctrl-C. */
   answer: Promise<string>;
   /** Resolves when no late reply can come. Await it before the exit, because the shell would read a later reply. */
   end: Promise<void>;
@@ -85,7 +80,7 @@ export function queryTerminal(question: string, { input, output, onInterrupt }: 
     answer.resolve("");
     onInterrupt();
   };
-  // Runs the callback after pending input is read, because a timer fires before that input if the process was blocked.
+  // A timer fires before pending input is read if the process was blocked, so the callback runs after that input.
   const afterInput = (callback: () => void) => () => void setImmediate(callback);
   const timers = [
     setTimeout(

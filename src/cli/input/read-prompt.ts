@@ -15,7 +15,6 @@ const MAX_PROMPT_BYTES = 1024 * 1024;
 /**
  * Reads the prompt from exactly one source: the argument, a file, standard input (`-`, or piped input), or the user.
  * @param ask called only if there is no other source
- * @param argumentLabel description of the argument in messages
  * @throws UsageError if there are two sources or none, or the text is not valid UTF-8
  */
 export async function readPrompt(
@@ -48,10 +47,7 @@ export function isInteractive(session: Session): boolean {
   return !session.options.json && canAsk(session);
 }
 
-/**
- * Lets the user write the prompt in an editor.
- * @param text initial content @throws UsageError if there is no terminal, or the result is blank
- */
+/** @param text initial content @throws UsageError if there is no terminal, or the result is blank */
 export async function editedPrompt(text: string, session: Session): Promise<string> {
   if (!isInteractive(session))
     throw new UsageError("--edit needs a terminal, and cannot be used with --json.");
@@ -74,7 +70,6 @@ async function readPromptFile(file: string, { resolvePath, signal }: PromptConte
   return decode(await readAll(chunks), file);
 }
 
-/** Reads all bytes, but stops as soon as the maximum size is exceeded. */
 async function readAll(input: AsyncIterable<Buffer>): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;

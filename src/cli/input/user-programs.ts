@@ -7,10 +7,7 @@ import { UsageError } from "../../lib/error-types.ts";
 
 const DEFAULT_EDITOR = platform() === "win32" ? "notepad" : "vi";
 
-/**
- * Opens a text in `$VISUAL` or `$EDITOR`. @returns the saved text
- * @throws UsageError if the editor cannot be started, or exits with an error
- */
+/** Opens a text in `$VISUAL` or `$EDITOR`. @returns the saved text @throws UsageError if the editor fails */
 export async function editText(text: string, { VISUAL, EDITOR }: Environment): Promise<string> {
   const editor = VISUAL || EDITOR || DEFAULT_EDITOR;
   const folder = await promises.mkdtemp(path.join(tmpdir(), "imggen-prompt-"));
@@ -43,14 +40,12 @@ function run(editor: string, file: string): Promise<string | null> {
 
 const START_FAILURE_CODES: ReadonlySet<number | null> = new Set([126, 127]);
 
-/** Default pager. The shell reports no error if `less` is missing, because the user did not choose `less`. */
+/** The user did not choose `less`, so the shell reports no error if it is missing. */
 const DEFAULT_PAGER = platform() === "win32" ? "" : "command -v less >/dev/null && exec less; exit 127";
 
 /**
- * Shows a text in `$PAGER` until the user quits the pager. As in git, a shell runs the pager, and `less` exits at once
- * if the text fits the screen.
- * @returns false if there is no pager, or it cannot be started
- * @throws the reason of `signal` if it is aborted before the pager exits
+ * Shows a text in `$PAGER`. As in git, a shell runs the pager, and `less` exits at once if the text fits the screen.
+ * @returns false if there is no pager, or it cannot be started @throws the reason of `signal` if it is aborted
  */
 export async function runPager(text: string, env: Environment, signal: AbortSignal): Promise<boolean> {
   const { PAGER: pager = DEFAULT_PAGER, LESS = "FRX" } = env;
@@ -60,7 +55,7 @@ export async function runPager(text: string, env: Environment, signal: AbortSign
     stdio: ["pipe", "inherit", "inherit"],
     env: { ...env, LESS },
   });
-  // Ignores the write error that occurs if the user quits the pager before it has read the whole text.
+  // The write fails if the user quits the pager before it has read the whole text.
   child.stdin.on("error", () => {});
   child.stdin.end(text);
   const exitCode = await new Promise<number | null>((resolve) => {

@@ -25,7 +25,7 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
     if (currentPicture !== null) void writeTo(context.stderr, currentPicture.erase);
     currentPicture = null;
   };
-  // Erases the frame before other output, which would otherwise appear between the frame and the status line.
+  // Other output would appear between the frame and the status line, so the frame is erased first.
   const { beforeWrite } = console;
   console.beforeWrite = () => {
     beforeWrite();
@@ -53,7 +53,7 @@ function livePreview({ console, context }: Session, screen: Screen): LivePreview
     show(image) {
       if (isBusy || isStopped) return;
       isBusy = true;
-      // A failure is ignored, because the status line still shows the progress.
+      // The status line still shows the progress, so a failure is ignored.
       const onDrawn = () => {
         isBusy = false;
       };

@@ -10,7 +10,6 @@ import { streamColumns, type UnfoldedLine } from "../text/fit.ts";
 import { creditsText, failureLines, shortPath } from "../text/phrases.ts";
 
 /**
- * Prints a report as text: the result on standard output, everything else on standard error.
  * @param prefix text that identifies the task on standard error, if there are several tasks
  * @param isImageOut whether standard output contains the bytes of an image, which a path would corrupt
  */
@@ -95,7 +94,6 @@ function sizeDetails(file: SavedFile | undefined): string[] {
   return file?.width ? [`${file.width}×${file.height}`] : [];
 }
 
-/** Formats a text, a file name and details in parentheses, on more than one line if the terminal is too narrow. */
 export async function fileLines(
   text: string,
   name: string,

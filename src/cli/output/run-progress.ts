@@ -2,13 +2,12 @@ import { shareText, stepText } from "../../client/run-text.ts";
 import type { RunEvent } from "../../core/use-cases/run-events.ts";
 import type { Console } from "../text/console.ts";
 
-/** Progress of a run, derived from its events. Times are in milliseconds of the monotonic clock. */
+/** Times are in milliseconds of the monotonic clock. */
 export interface RunProgress {
   task: TaskProgress;
   names: readonly string[];
   /** Tasks of each stage as indices in `names`, in order of arrival. A task is removed when its result is printed. */
   stages: Readonly<Record<Stage, Set<number>>>;
-  /** null until the batch is planned. */
   batch: BatchProgress | null;
 }
 
@@ -20,7 +19,6 @@ export interface TaskProgress {
   /** Completed share of the step, formatted by `shareText`. */
   share: string;
   sinceMs: number;
-  /** null until the task is accepted. */
   taskId: string | null;
   usualMs: number | null;
 }
@@ -33,13 +31,12 @@ export interface BatchProgress {
   remainingRows: number;
   running: number;
   failed: number;
-  /** Credits of the budget that earlier runs charged, or might have charged. */
+  /** Credits that earlier runs charged, or might have charged. */
   creditsBefore: number;
-  /** Credits of the budget that this run and earlier runs charged, or might have charged. */
+  /** Like `creditsBefore`, but including this run. */
   credits: number;
   /** null if there is no cap and no known cost. */
   budget: number | null;
-  /** null until the first row starts. */
   startMs: number | null;
 }
 
@@ -51,7 +48,7 @@ export interface RunNotes {
 }
 
 export interface RunView {
-  /** Returns the status lines; empty before the first step. */
+  /** Empty before the first step. */
   lines(run: RunProgress, nowMs: number, columns: number): readonly string[];
   notes(console: Console, isLive: boolean): RunNotes;
 }
@@ -65,7 +62,7 @@ export function newRun(): RunProgress {
   };
 }
 
-/** Applies an event to the progress. @returns whether the progress has changed */
+/** @returns whether the progress has changed */
 export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean {
   const { task, names, stages, batch } = run;
   switch (event.type) {
@@ -93,7 +90,7 @@ export function fold(run: RunProgress, event: RunEvent, nowMs: number): boolean 
 
 function plannedBatch({ plan, cap }: Extract<RunEvent, { type: "planned" }>): BatchProgress {
   const { rows, toSubmit, charged, chargedForOthers } = plan;
-  // Counts the charges of earlier runs only if there is a cap, because a cap includes earlier charges.
+  // A cap includes earlier charges, so they are counted only if there is a cap.
   const credits = cap === null ? 0 : charged.credits + chargedForOthers.credits;
   return {
     rows: rows.length,

@@ -9,18 +9,16 @@ import { errorText } from "../../lib/error-text.ts";
 import { type ImageInfo, inspectFile } from "../../lib/image/inspect.ts";
 import type { Session } from "../session/session.ts";
 
-/** Maximum size of images in the terminal, in characters; `rows` is null for the height of the terminal. */
+/** In characters; `rows` is null for the height of the terminal. */
 export interface Room {
   columns: number;
   rows: number | null;
 }
 
-/** Cached results of terminal detection, so that the terminal is queried once per run. */
+/** The terminal is queried only once per run. */
 const screens = new WeakMap<Session, Promise<Screen>>();
 
-/**
- * Shows images in the terminal: several images as one grid. A failure is only a warning, because the images are saved.
- */
+/** Shows several images as one grid. The images are already saved, so a failure is only a warning. */
 export async function showInTerminal(
   files: readonly string[],
   maxRoom: Room | null,
@@ -78,7 +76,7 @@ async function readImage(file: string): Promise<ImageInfo> {
   throw new UndecodableError(`it is ${inspection.problem}: ${inspection.detail}`);
 }
 
-/** Detects the graphics support of the terminal. @param canQuery whether to send queries to the terminal */
+/** @param canQuery whether to send queries to the terminal */
 export function detectSessionScreen({ context, console }: Session, canQuery = true): Promise<Screen> {
   const { stdout, env } = context;
   return detectScreen({
@@ -97,7 +95,7 @@ const DEFAULT_OPENER = "xdg-open";
 /** Time to wait for an opener to fail, in milliseconds. */
 const OPENER_WAIT_MS = 500;
 
-/** Opens files with the system's viewer. A failure is only a warning. */
+/** A failure is only a warning, because the files are already saved. */
 export async function openInViewer(files: readonly string[], session: Session): Promise<void> {
   for (const file of files) {
     const problem = await open(file, session.context.env);
@@ -118,7 +116,7 @@ function open(file: string, env: Environment): Promise<string | null> {
       resolve(problem);
     };
     child.on("error", ({ message }) => finish(`${opener} cannot be started (${message})`));
-    // Ignores the exit code on Windows, because Explorer always exits with code 1.
+    // On Windows, Explorer always exits with code 1.
     child.on("exit", (code) =>
       finish(code && platform() !== "win32" ? `${opener} failed (exit code ${code})` : null),
     );

@@ -29,7 +29,7 @@ export async function createStatusLine(
   const { isTTY, columns } = context.stderr;
   const isMixed = isBesideResults && context.stdout.isPipe === true;
   const isForPerson = !console.quiet && !console.events;
-  // Shows no spinner on a terminal of width 0, because the spinner would try to clear an infinite number of rows.
+  // On a terminal of width 0, a spinner would try to clear an infinite number of rows.
   const isLive = isTTY && !isMixed && columns !== 0 && context.env.TERM !== "dumb" && isForPerson;
   return isLive ? createLiveLine(console, context, paint) : { isLive: false, set() {}, stop() {} };
 }
@@ -39,7 +39,6 @@ const DEFAULT_COLUMNS = 80;
 /** Interval at which a background process checks whether it is in the foreground again, in milliseconds. */
 const FOREGROUND_CHECK_MS = 80;
 
-/** Shows a spinner and lines of text that stay below all other output. */
 async function createLiveLine(console: Console, context: Context, paint: Paint): Promise<StatusLine> {
   const { default: ora } = await import("ora");
   const { countColumns, cutTo } = await import("../text/terminal-columns.ts");
@@ -51,14 +50,14 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     color: hasColors ? TEXT_STYLES.activity : false,
   });
   const columns = () => stderr.columns || DEFAULT_COLUMNS;
-  /** Returns the number of additional rows due to wrapping. Each line is indented by the width of the spinner. */
+  /** Additional rows due to wrapping. Each line is indented by the width of the spinner. */
   const addedRows = (lines: readonly string[]) =>
     lines.reduce((sum, line) => sum + Math.ceil((countColumns(line) + SPINNER_COLUMNS) / columns()) - 1, 0);
   let isStopped = true;
   let isInBackground = false;
   let text: StatusText = "";
   let drawnLines: string[] = [];
-  /** Lines before the last change of the text. They are needed, because a resize can be reported late. */
+  /** Lines before the last change, because a resize can be reported late. */
   let previousLines: string[] = [];
   let drawnColumns = columns();
   const paintLines = (mark: (line: string) => string) => {
@@ -76,7 +75,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   const start = () => {
     if (isStopped || isInBackground || spinner.isSpinning) return;
     previousLines = drawnLines;
-    // The first frame is allowed to wrap, so that the spinner counts the rows that the frame occupies.
+    // The first frame may wrap, so that the spinner counts its rows.
     spinner.text = paintLines((line) => line);
     spinner.start();
     spinner.text = paintLines(unwrapped);
@@ -92,7 +91,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
     start();
   };
   stderr.on?.("resize", onResize);
-  // Draws nothing in the background, because after Ctrl-Z and `bg` the shell uses the terminal until `fg`.
+  // After Ctrl-Z and `bg`, the shell uses the terminal until `fg`, so nothing is drawn.
   const resumeInForeground = () => {
     isInBackground = !context.isInForeground();
     start();
@@ -100,10 +99,10 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   const timer = setInterval(() => {
     if (isInBackground) resumeInForeground();
   }, FOREGROUND_CHECK_MS).unref();
-  // Stopping the spinner restores the cursor for the shell, and clears the lines.
+  // Stopping the spinner restores the cursor for the shell.
   const removeSuspendListeners = context.onSuspend(() => {
     spinner.stop();
-    // Prevents drawing until the handler of SIGCONT runs, because a timer can fire earlier.
+    // A timer can fire before the handler of SIGCONT runs, so drawing is off until then.
     isInBackground = true;
   }, resumeInForeground);
   console.beforeWrite = () => {
@@ -129,10 +128,7 @@ async function createLiveLine(console: Console, context: Context, paint: Paint):
   };
 }
 
-/**
- * Makes the terminal cut a line instead of wrapping it. Otherwise, each wrapped frame between a resize and its late
- * report would occupy rows that the spinner does not clear.
- */
+/** Makes the terminal cut a line instead of wrapping it, because the spinner does not clear the additional rows. */
 function unwrapped(line: string): string {
   return `\u001b[?7l${line}\u001b[?7h`;
 }

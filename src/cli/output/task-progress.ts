@@ -9,7 +9,6 @@ import { eventLines } from "./event-lines.ts";
 import { fold, newRun, type RunProgress, type RunView } from "./run-progress.ts";
 import { createStatusLine, type StatusLineOptions } from "./status-line.ts";
 
-/** Shows the progress of a run: as status lines on a terminal, as messages, or as JSON events. */
 export interface Progress {
   show(event: RunEvent): void;
   /** Shows a preview frame. Undefined if previews are off or unsupported. */
@@ -27,7 +26,7 @@ export async function createProgress(
 ): Promise<Progress & { run: RunProgress }> {
   const { console, context } = session;
   const line = await createStatusLine(session, options);
-  // The preview is loaded only if needed, because it queries the terminal.
+  // The preview queries the terminal, so it is loaded only if needed.
   const previewModule = hasPreviews && line.isLive ? await import("./live-preview.ts") : null;
   const preview = await previewModule?.createLivePreview(session);
   const notes = console.events ? eventLines(console) : view.notes(console, line.isLive);
@@ -65,7 +64,6 @@ interface ConnectionFlags {
   yes?: boolean | undefined;
 }
 
-/** Runs an operation, shows its progress, and closes its connections afterwards. */
 export async function runWithProgress<Result>(
   session: Session,
   { requestTimeoutMs, yes }: ConnectionFlags,
@@ -89,7 +87,7 @@ export async function runWithProgress<Result>(
   } finally {
     progress.stop();
     removeListener();
-    // Keeps the connections open if a second signal could still use them to stop jobs.
+    // A second signal could still use the connections to stop jobs.
     if (context.stopAcceptedJobs === undefined) await operations.close();
   }
 }
@@ -108,7 +106,7 @@ function stopJobsOnSecondSignal({ context, console }: Session) {
     if (isCtrlC(signal))
       void console.note(`Ctrl-C again asks ${stoppable.providerNames.join(", ")} to cancel its free jobs.`);
   };
-  // Calls `enableStop` for each job, because a job can be accepted after the first signal.
+  // A job can be accepted after the first signal, so `enableStop` is called for each job.
   const onStoppable: Caller["onStoppable"] = (stoppable) => {
     jobs = stoppable;
     enableStop();

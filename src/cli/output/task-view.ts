@@ -61,7 +61,7 @@ const PLAIN_EVENTS = new Set<string>([
 ]);
 
 export function taskNotes(console: Console, isLive: boolean): RunNotes {
-  /** Whether the task id was shown, which happens once, when the task is slow or a poll has failed. */
+  /** Shown once, when the task is slow or a poll has failed. */
   let isIdShown = false;
   return {
     show(event, { task }) {

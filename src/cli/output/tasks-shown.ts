@@ -42,7 +42,7 @@ export class TasksShown implements Progress {
     this.show({ type: "ended", at });
   }
 
-  /** Prepares for printing the result of a task. @returns the prefix of the task's lines; empty for a single task */
+  /** @returns the prefix of the task's lines; empty for a single task */
   beginPrinting(at: number, { error }: TaskReport): string {
     const task = this.#tasks[at];
     if (task === undefined || !this.#isMultiple) {
@@ -73,13 +73,13 @@ export class TasksShown implements Progress {
     return this.#listsInterruptedTasks && isInterrupted(report);
   }
 
-  /** Lists the unfinished tasks as soon as a signal arrives, because some tasks can take long to end. */
+  /** Some tasks can take long to end, so they are listed as soon as a signal arrives. */
   #listOnSignal(state: string): void {
     const { signal } = this.#session.context;
     const list = () => {
       this.stop();
       const { running, downloading } = this.#progress?.run.stages ?? newRun().stages;
-      // Omits requests that were not accepted, because they end at once and cannot be resumed.
+      // Requests that were not accepted end at once and cannot be resumed.
       const unfinished = this.#tasks.filter(
         (task, at) => (running.has(at) || downloading.has(at)) && mayBeAccepted(task),
       );

@@ -4,7 +4,7 @@ import type { SavedFile } from "../../task/saved-file.ts";
 import type { Session } from "../session/session.ts";
 import type { Room } from "./show-images.ts";
 
-/** Options for the display of saved images. Parsed before the submit, so that an invalid setting costs nothing. */
+/** Parsed before the submit, so that an invalid setting costs nothing. */
 export interface DisplayOptions {
   preview: boolean;
   open: boolean;
@@ -26,10 +26,7 @@ export function showsPictures({ context, options }: Session): boolean {
 
 type DisplayedFiles = readonly Pick<SavedFile, "path">[];
 
-/**
- * Shows saved images in the terminal. Must be called before paths and costs are printed, because images would push
- * earlier text off the screen. A failure is only a warning.
- */
+/** Must be called before paths and costs are printed, because images would push earlier text off the screen. */
 export async function previewImages(
   files: DisplayedFiles,
   { preview, room = null }: DisplayOptions,

@@ -23,7 +23,7 @@ export function isRepeatable({ kind }: Option): boolean {
   return kind === "texts" || kind === "images" || kind === "list";
 }
 
-/** Adds the flags of a table to a command. @param heading heading in the help for flags that have no group */
+/** @param heading heading in the help for flags that have no group */
 export function addOptions(command: Command, table: Options, heading?: string): Command {
   for (const [name, row] of Object.entries(table)) {
     const option = new TableOption(name, row);

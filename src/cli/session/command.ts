@@ -26,7 +26,7 @@ export function withHelpHint(command: Command, error: unknown): unknown {
 }
 
 export interface Answer {
-  /** Document for `--json`. An AsyncIterable becomes an array. Undefined if a later document contains the result. */
+  /** An AsyncIterable becomes an array. Undefined if a later document contains the result. */
   json?: unknown;
   show: () => Promise<unknown>;
   /** Called after the result is printed, with and without `--json`. */

@@ -12,7 +12,6 @@ export interface InputStream extends AsyncIterable<Buffer | string> {
   destroy(): void;
 }
 
-/** Interface of a command to its process and terminal. Tests replace it by a fake. */
 export interface Context extends ProcessContext {
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
@@ -22,27 +21,20 @@ export interface Context extends ProcessContext {
   signal: AbortSignal;
   /** Prints the last message when a second signal ends the process. */
   onSecondSignal: (reason: InterruptedError) => Promise<unknown>;
-  /**
-   * Cancels accepted jobs at their providers, and prints the results. Called at a second signal. Undefined if there are
-   * no jobs to stop.
-   */
+  /** Cancels accepted jobs and prints the results, at a second signal. Undefined if there are no jobs to stop. */
   stopAcceptedJobs?: ((signal: AbortSignal) => Promise<unknown>) | undefined;
   ask: (question: string) => Promise<string>;
   askHidden: (question: string) => Promise<string>;
   /** Sends a query to the terminal. @returns the reply; empty if the reply is late */
   queryTerminal: (question: string) => Promise<string>;
-  /** Waits until input can no longer be the reply to a query. */
   awaitLastQuery?: () => Promise<void>;
   detectEnvironmentGraphics: () => Promise<GraphicsSupport>;
-  /** Opens a text in the user's editor. @throws UsageError if the editor fails */
+  /** @throws UsageError if the editor fails */
   edit: (text: string) => Promise<string>;
-  /** Shows a text in the user's pager. @returns false if the pager cannot be started */
+  /** @returns false if the pager cannot be started */
   page: (text: string) => Promise<boolean>;
   /** Whether this process can draw on the terminal. False after `bg`, because the shell then uses the terminal. */
   isInForeground: () => boolean;
-  /**
-   * Calls `onStop` before Ctrl-Z suspends the program, and `onResume` when the program continues.
-   * @returns a function that removes the listeners
-   */
+  /** `onStop` is called before Ctrl-Z suspends the program. The result removes the listeners. */
   onSuspend: (onStop: () => void, onResume: () => void) => () => void;
 }

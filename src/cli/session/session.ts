@@ -18,7 +18,7 @@ import type { SettingsStore } from "../../store/settings-store.ts";
 import type { Console } from "../text/console.ts";
 import type { Context } from "./context.ts";
 
-/** Global flags, except the flags of the console, because it is created before the command line is parsed. */
+/** Without the flags of the console, because it is created before the command line is parsed. */
 export type GlobalOptions = FlagsOf<Omit<typeof GLOBAL, "quiet" | "color">> & FlagsOf<typeof GENERATOR>;
 
 export class Session implements ClientSession {
@@ -62,7 +62,7 @@ export class Session implements ClientSession {
     if (this.profile !== null) requireProfile(this.folders.config, this.profile.name, this.profile.label);
   }
 
-  /** Folders of settings and state, determined when first used. @throws UsageError as `userFolders` */
+  /** @throws UsageError as `userFolders` */
   get folders(): Folders {
     this.#folders ??= userFolders(this.context);
     return this.#folders;
@@ -72,11 +72,7 @@ export class Session implements ClientSession {
     return addProfileFlag(command, this);
   }
 
-  /**
-   * Returns the current command line, quoted for a shell.
-   * @param flag flag to add unless it is present
-   * @param omittedFlags flags to remove
-   */
+  /** The current command line, quoted for a shell. @param flag flag to add unless it is present */
   commandLine(flag?: string, omittedFlags: readonly string[] = []): string {
     const { flags, rest } = this.#words;
     const remainingFlags = flags.filter((word) => word === flag || !omittedFlags.includes(word));
@@ -84,7 +80,7 @@ export class Session implements ClientSession {
     return ["imggen", ...remainingFlags, ...rest].map((word) => shellWord(word)).join(" ");
   }
 
-  /** Returns the flags of a list that are on the command line. The listed flags must be flags without a value. */
+  /** @param names flags without a value */
   givenFlags(names: readonly string[]): string[] {
     const { flags } = this.#words;
     return names.filter((name) => flags.includes(name));

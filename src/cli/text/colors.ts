@@ -2,10 +2,7 @@ import type { ChalkInstance } from "chalk";
 import type { Environment } from "../../client/this-process.ts";
 import type { OutputStream } from "./output-stream.ts";
 
-/**
- * Colours by meaning. Only basic colours are used, because the terminal's theme makes them legible on a light or dark
- * background. The text itself always contains the meaning too, because output can be without colours.
- */
+/** The terminal's theme makes basic colours legible. The text must show the meaning too, because colours can be off. */
 export const TEXT_STYLES = {
   saved: "green",
   warning: "yellow",
@@ -26,7 +23,7 @@ let chalk: ChalkInstance | null = null;
 /** Applies a style in colour; returns plain text until `loadColors` has succeeded. */
 export const inColor: TextStyle = (name, text) => (chalk === null ? text : chalk[TEXT_STYLES[name]](text));
 
-/** Loads the colour library. To save time, does nothing if no stream supports colours. */
+/** To save time, does nothing if no stream supports colours. */
 export async function loadColors(
   streams: readonly Pick<OutputStream, "isTTY">[],
   env: Environment,
@@ -36,7 +33,7 @@ export async function loadColors(
     const { Chalk } = await import("chalk");
     chalk = new Chalk({ level: 1 });
   } catch {
-    // If an update has removed the program's files during the run, output continues without colours.
+    // Output continues without colours if an update has removed the program's files during the run.
   }
 }
 

@@ -12,10 +12,9 @@ import {
   writeToReader,
 } from "./output-stream.ts";
 
-/** A line, or several lines. Line breaks within a line are escaped. */
+/** Line breaks within a line are escaped. */
 export type Text = string | readonly string[];
 
-/** Text that is wrapped at words if the terminal is too narrow. */
 export type Message = string | readonly (string | UnfoldedLine)[];
 
 interface PathField {
@@ -31,8 +30,7 @@ interface Streams {
 
 /**
  * Writes results to standard output, and everything else to standard error. A closed pipe is not an error.
- *
- * Callers pass unescaped text, because this class escapes all characters that could control a terminal.
+ * All characters that could control a terminal are escaped, so callers pass unescaped text.
  */
 export class Console {
   readonly #streams: Streams;
@@ -40,7 +38,6 @@ export class Console {
   readonly #color: boolean;
   #hasResult = false;
   readonly #pendingReplies = new Set<string>();
-  /** Whether `finish` was called, after which all results are dropped. */
   #isFinished = false;
   readonly quiet: boolean;
   /** Whether a program reads standard error, so that every line must be a JSON document. */
@@ -49,7 +46,6 @@ export class Console {
   beforeWrite: () => void = () => {};
   afterWrite: () => void = () => {};
 
-  /** @param options.color false to disable colours on every stream */
   constructor(streams: Streams, options: { quiet: boolean; color: boolean; events?: boolean }) {
     this.#streams = streams;
     this.quiet = options.quiet;
@@ -65,7 +61,6 @@ export class Console {
     return this.#color && takesColors(this.#streams[stream], this.#streams.env);
   }
 
-  /** Whether the write of a result has started. */
   get hasResult(): boolean {
     return this.#hasResult;
   }
@@ -79,10 +74,7 @@ export class Console {
     if (taskId !== null) this.#pendingReplies.add(taskId);
   }
 
-  /**
-   * Writes the last result before the process ends, and drops every later result. A second call does nothing.
-   * @param write receives a console that still writes results
-   */
+  /** Writes the last result before the process ends. Later results are dropped, and a second call does nothing. */
   async finish(write: (last: Console) => Promise<unknown>): Promise<void> {
     if (this.#isFinished) return;
     const last = new Console(this.#streams, { quiet: this.quiet, color: this.#color, events: this.events });
@@ -91,15 +83,14 @@ export class Console {
     await lastWrite;
   }
 
-  /** Writes a result as text. @throws OutputError if the write fails, but not for a closed pipe */
+  /** @throws OutputError if the write fails, but not for a closed pipe */
   async result(text: Text, paint?: Paint): Promise<void> {
     await this.#result(escaped(text, paint));
   }
 
   /**
-   * Writes the fields of a result on one line, two spaces apart. A path is escaped only on a terminal, because programs
-   * need the exact path.
-   * @throws OutputError as `result` does
+   * Writes fields on one line, two spaces apart. Programs need the exact path, so it is escaped only on a terminal.
+   * @throws OutputError
    */
   async resultLine(...fields: readonly (string | PathField)[]): Promise<void> {
     const isTerminal = this.#streams.stdout.isTTY === true;
@@ -110,12 +101,12 @@ export class Console {
     await this.#result(texts.join("  "));
   }
 
-  /** Writes a JSON document on one line, with control characters escaped. @throws OutputError */
+  /** @throws OutputError */
   async json(value: unknown): Promise<void> {
     await this.message(value);
   }
 
-  /** Writes a JSON array item by item. @throws OutputError, and the errors of `items` */
+  /** @throws OutputError, and the errors of `items` */
   async jsonList(items: AsyncIterable<unknown>): Promise<void> {
     let [text, separator] = ["[", ""];
     for await (const item of items) {
@@ -143,7 +134,7 @@ export class Console {
     return error === null;
   }
 
-  /** Writes the bytes of an image. @throws the stream's error, also for a closed pipe */
+  /** @throws the stream's error, also for a closed pipe */
   async imageBytes(bytes: AsyncIterable<Uint8Array>): Promise<void> {
     this.beforeWrite();
     for await (const chunk of bytes) {
@@ -152,12 +143,11 @@ export class Console {
     }
   }
 
-  /** Shows an image in the terminal. @param sequences escape sequences of a graphics protocol */
+  /** @param sequences escape sequences of a graphics protocol */
   async picture(sequences: string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     await this.#write(stream, sequences);
   }
 
-  /** Writes a question without a line break, because the answer is typed after it. */
   async question(text: string): Promise<void> {
     const { stderr } = this.#streams;
     this.beforeWrite();
@@ -169,19 +159,17 @@ export class Console {
     await writeTo(this.#streams.stderr, "\n");
   }
 
-  /** Clears the given number of rows above the cursor. */
   clearAbove(rows: number): void {
     if (rows > 0) void writeTo(this.#streams.stderr, UP_AND_CLEAR.repeat(rows));
   }
 
-  /** Writes a message, unless `--quiet` is set. */
   async note(text: Message, paint?: (style: TextStyle) => Paint): Promise<void> {
     if (this.quiet) return;
     if (this.events) await this.event(messageEvent("note", text));
     else await this.error(text, paint);
   }
 
-  /** Writes a warning once, even if called again with the same message. Writes nothing if `--quiet` is set. */
+  /** Writes a warning once, even if called again with the same message. */
   async warn(message: string): Promise<void> {
     if (this.#warned.has(message)) return;
     this.#warned.add(message);
@@ -213,10 +201,8 @@ export class Console {
   }
 }
 
-/** Minimum number of characters per write of a JSON array. */
 const LIST_CHUNK = 65_536;
 
-/** Converts a message to an event. Its prefix (`error:`, `warning:`) becomes the type. */
 function messageEvent(defaultType: "note" | "error", text: Message): object {
   const fullText = messageLines(text).map(lineText).join("\n");
   const [, type = defaultType, message] = /^(?:(error|warning): )?(.*)$/s.exec(fullText) ?? [];

@@ -9,10 +9,7 @@ const BUSY_PIPE_PAUSE_MS = 5;
 
 const NON_BLOCKING = constants.O_WRONLY | constants.O_NONBLOCK;
 
-/**
- * Opens standard output or error without Node's stream, which takes 6 ms to set up.
- * @returns null for a terminal or another device, which needs Node's stream
- */
+/** Opens a stream without Node's class, which takes 6 ms to set up. Returns null for a terminal or another device. */
 export function fdStream(fd: 1 | 2): OutputStream | null {
   const stats = plainFileStats(fd);
   if (stats === null) return null;
@@ -25,7 +22,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
       const bytes = typeof data === "string" ? Buffer.from(data) : data;
       writtenBytes += bytes.length;
       const writeChunk = writtenBytes > PIPE_CAPACITY_BYTES ? writeAsync : writeNow;
-      // If no write is pending, starts the write synchronously, so that output is visible before the caller continues.
+      // The write starts synchronously, so that output is visible before the caller continues.
       const currentWrite =
         pendingWrite === null
           ? writeAll(fd, bytes, writeChunk)
@@ -40,7 +37,7 @@ export function fdStream(fd: 1 | 2): OutputStream | null {
   };
 }
 
-/** @returns null for a terminal or another device, which needs Node's stream */
+/** @returns null for a terminal or another device */
 export function plainFileStats(fd: number): Stats | null {
   try {
     const stats = fstatSync(fd);
@@ -50,7 +47,7 @@ export function plainFileStats(fd: number): Stats | null {
   }
 }
 
-/** Whether a file is a memory device (major number 1 on Linux), such as /dev/null. */
+/** Memory devices, such as /dev/null, have the major number 1 on Linux. */
 function isMemoryDevice(stats: Stats): boolean {
   return platform() === "linux" && stats.isCharacterDevice() && stats.rdev >> 8 === 1;
 }
@@ -58,9 +55,8 @@ function isMemoryDevice(stats: Stats): boolean {
 type Write = (fd: number, bytes: Uint8Array) => number | Promise<number>;
 
 /**
- * Returns a function that writes synchronously if the pipe has room, otherwise asynchronously, because a blocking write
- * would delay the handling of signals. On systems other than Linux, a pipe cannot be reopened as non-blocking, so the
- * first 16 KiB block if the pipe is full.
+ * Returns a function that writes asynchronously if the pipe is full, because a blocking write would delay signals. On
+ * systems other than Linux, a pipe cannot be reopened as non-blocking, so the first 16 KiB can block.
  */
 function nonBlockingWrite(fd: 1 | 2): Write {
   if (platform() !== "linux") return writeSync;
@@ -85,7 +81,7 @@ async function writeAll(fd: number, bytes: Uint8Array, writeChunk: Write): Promi
     try {
       at += await writeChunk(fd, bytes.subarray(at));
     } catch (error) {
-      // Retries after EAGAIN, which means that the pipe is full and another process has made it non-blocking.
+      // EAGAIN means that the pipe is full and another process has made it non-blocking.
       if (errorCode(error) !== "EAGAIN") throw error;
       await new Promise((resolve) => setTimeout(resolve, BUSY_PIPE_PAUSE_MS));
     }

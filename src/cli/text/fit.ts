@@ -1,7 +1,7 @@
 import { isPrintableAscii, lazyRegex } from "../../lib/late-regex.ts";
 import type { OutputStream } from "./output-stream.ts";
 
-/** A line that is never folded, because users copy its text, such as a path with spaces. */
+/** A line that is never folded, because users copy its text. */
 export interface UnfoldedLine {
   text: string;
 }
@@ -21,7 +21,7 @@ const DOUBLE_WIDTH = lazyRegex(
   "gu",
 );
 
-/** Returns the approximate width of a text, in columns. `countColumns` is exact, but takes too long to load. */
+/** Returns an approximate width in columns. `countColumns` is exact, but takes too long to load. */
 function measure(text: string): number {
   if (isPrintableAscii(text)) return text.length;
   return [...text.replace(ZERO_WIDTH(), "").replace(DOUBLE_WIDTH(), "--")].length;
@@ -31,13 +31,12 @@ export function pieces(text: string): string[] {
   return text.match(PIECE) ?? [];
 }
 
-/** Folds a question, and keeps the space at its end, after which the answer is typed. */
+/** Keeps the space at the end, after which the answer is typed. */
 export function foldQuestion(question: string, stream: StreamWidth): string {
   const text = question.trimEnd();
   return fold(text, stream).join("\n") + question.slice(text.length);
 }
 
-/** Folds a line to the width of a terminal. For other streams, the line is not folded. */
 export function fold(line: string, stream: StreamWidth): string[] {
   const columns = streamColumns(stream);
   if (measure(line) <= columns) return [line];
@@ -49,7 +48,7 @@ export function fold(line: string, stream: StreamWidth): string[] {
 
 type StreamWidth = Pick<OutputStream, "isTTY" | "columns">;
 
-/** Returns the width of a stream, in columns; Infinity if it is not a terminal. */
+/** Infinity for a stream that is not a terminal. */
 export function streamColumns({ isTTY, columns }: StreamWidth): number {
   return isTTY && columns ? columns : Number.POSITIVE_INFINITY;
 }
@@ -57,7 +56,7 @@ export function streamColumns({ isTTY, columns }: StreamWidth): number {
 interface Wrapping {
   columns: number;
   indent: number;
-  /** Number of additional spaces before all lines but the first. Default: 0. */
+  /** Additional spaces before all lines but the first. Default: 0. */
   hanging?: number;
   /** Suffix of every line but the last. Default: none. */
   end?: string;
@@ -65,7 +64,6 @@ interface Wrapping {
   measure?: (text: string) => number;
 }
 
-/** Wraps words into lines. A line exceeds the width only if it consists of a single word. */
 export function wrapWords(
   words: readonly string[],
   { columns, indent, hanging = 0, end = "", measure = (text) => text.length }: Wrapping,
@@ -86,7 +84,7 @@ export function wrapWords(
 interface TermLayout {
   columns: number;
   textColumn: number;
-  /** Minimum width of text beside the term. If there is less room, the text is placed below the term. */
+  /** A narrower text is placed below the term. */
   minTextColumns: number;
   indent: number;
 }

@@ -14,7 +14,7 @@ export interface OutputStream {
   write(data: string | Uint8Array, onDone: (error?: Error | null) => void): boolean;
 }
 
-/** Writes to a stream, and waits until the write is done. @returns the error, or null */
+/** @returns the error, or null */
 export function writeTo(stream: OutputStream, data: string | Uint8Array): Promise<Error | null> {
   return new Promise((resolve) => {
     try {
@@ -27,7 +27,6 @@ export function writeTo(stream: OutputStream, data: string | Uint8Array): Promis
 
 const WRITE_AFTER_SIGNAL_MS = 500;
 
-/** Streams that receive no further writes, because their readers have stopped reading. */
 const unreadStreams = new WeakSet<OutputStream>();
 
 /**

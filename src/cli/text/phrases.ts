@@ -29,7 +29,6 @@ export function noteText(event: RunEvent): string {
 }
 
 /**
- * Formats a failure as lines: first the message (one line, except for the problems of a manifest), then the hint.
  * @param options.prefix text that identifies the task, if there are several tasks
  * @param options.verbose whether to add the error key of the service
  */
@@ -57,7 +56,6 @@ export function shortPath(file: string, { resolvePath }: Pick<ProcessContext, "r
 }
 
 /**
- * Describes what the program waits for after a signal, while requests are in flight.
  * @param waitMs maximum wait for the replies, in milliseconds; null for no limit, because the requests are paid
  * @param taskIds known task ids of the requests
  */
@@ -87,7 +85,7 @@ function resumeText(taskIds: readonly string[]): string {
   return `to resume: ${others.length === 0 ? resumeCommand(taskId) : "imggen resume"}`;
 }
 
-/** Describes the result of a cancel at a provider. Omits the cost, because the charge is not yet known. */
+/** Omits the cost, because the charge is not yet known. */
 export function stoppedText({ taskId, name, isStopped }: StopResult): string {
   if (isStopped === null) return `${name} did not reply, so task ${taskId} may still be running.`;
   if (!isStopped) return `${name} did not cancel task ${taskId}, which is still running.`;

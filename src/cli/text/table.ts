@@ -7,10 +7,7 @@ import { countColumns, cutTo } from "./terminal-columns.ts";
 
 export type CellStyle = (cell: string, column: TableColumn) => TextStyleName | null;
 
-/**
- * Prints a table on standard output, fitted to the width of a terminal.
- * @returns the columns that were omitted because the terminal is too narrow
- */
+/** Prints a table. Returns the columns that were omitted because the terminal is too narrow. */
 export async function showTable(
   allColumns: readonly TableColumn[],
   allRows: readonly (readonly TableCell[])[],
@@ -21,7 +18,7 @@ export async function showTable(
   const { fitRow, omitted } = layOut(columns, rows, streamColumns(context.stdout));
   const style = console.style("stdout");
   const all = [columns.map(({ heading }) => heading), ...rows];
-  // Writes the rows in chunks, because a history can have 100,000 rows.
+  // A history can have 100,000 rows, so they are written in chunks.
   for (let from = 0; from < all.length; from += LINES_PER_CHUNK) {
     const lines = all.slice(from, from + LINES_PER_CHUNK).map(fitRow);
     const styleCell = ({ column, text, padding }: FittedCell, at: number) => {
@@ -54,28 +51,24 @@ function joinCells(cells: readonly string[]): string {
 
 export interface TableColumn {
   heading: string;
-  /** Whether the column is never omitted, and is cut only after all other columns. */
+  /** A required column is never omitted, and is cut only after all other columns. */
   required?: boolean;
   omitFirst?: boolean;
-  /** Whether cells are never cut, because part of a cell would be useless. */
+  /** Set if part of a cell would be useless. */
   neverCut?: boolean;
   /** Minimum width; a narrower column is omitted. Default: 6. */
   minWidth?: number;
   omitIfConstant?: boolean;
 }
 
-/** Content of a cell. A path that is too long is cut at its beginning; other text is cut at its end. */
+/** A path that is too long is cut at its beginning; other text is cut at its end. */
 export type TableCell = string | { path: string };
 
 const LINES_PER_CHUNK = 1000;
 const COLUMN_GAP = 2;
-/** Width below which most cells are useless. */
 const DEFAULT_MIN_WIDTH = 6;
 
-/**
- * Pads the cells of a table to the width of their columns. Cuts cells and omits columns if the terminal is too narrow.
- * @param room width of the terminal, in columns; Infinity if there is no limit
- */
+/** Cuts cells and omits columns if the terminal is too narrow. @param room width in columns; Infinity for no limit */
 export function layOut(
   columns: readonly TableColumn[],
   rows: readonly (readonly TableCell[])[],
@@ -123,10 +116,9 @@ function fitWidths(columns: readonly TableColumn[], fullWidths: readonly number[
     .toReversed()
     .toSorted((a, b) => omissionRank(columns[a]) - omissionRank(columns[b]));
   for (const at of omissionOrder) if (totalWidth() > room) widths[at] = 0;
-  // Widens the remaining columns, because the omission of columns has made room.
   for (const at of optionalColumns) if (widths[at] !== 0) widths[at] = fullWidths[at] ?? 0;
   shrink(widths, cuttable, minWidths, () => totalWidth() - room);
-  // Restores omitted columns that fit after all, because a wider column was omitted later.
+  // Columns that were omitted early might fit again, because a wider column was omitted later.
   for (const at of omissionOrder.toReversed().filter((each) => widths[each] === 0)) {
     widths[at] = fullWidths[at] ?? 0;
     if (totalWidth() > room) widths[at] = 0;
@@ -140,7 +132,6 @@ function omissionRank(column: TableColumn | undefined): number {
   return column?.omitFirst ? 0 : 1;
 }
 
-/** Narrows the widest column repeatedly, until the excess is 0 or all columns have their minimum width. */
 function shrink(
   widths: number[],
   columns: readonly number[],
@@ -173,7 +164,7 @@ function fitCell(cell: SafeCell, width: number): { text: string; padding: string
 
 const WORD_SEPARATOR = /[\s/\\_.-]/;
 
-/** Removes the incomplete first word of a path that was cut, unless this removes more than a third of the path. */
+/** Keeps an incomplete first word if it is more than a third of the path. */
 function trimToWordStart(cut: string, fullText: string): string {
   const end = cut.slice(1);
   if (WORD_SEPARATOR.test(fullText.at(-end.length - 1) ?? "")) return cut;

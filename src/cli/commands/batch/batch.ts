@@ -78,7 +78,6 @@ async function showPlan(plan: BatchPlan, { spec }: CheckedBatch, session: Sessio
     String(rows),
     String(credits ?? "?"),
   ]);
-  // A table is useful only if there are several models or qualities.
   if (costs.length > 1) await (await import("../../text/table.ts")).showTable(COST_COLUMNS, costs, session);
   const estimate = estimateText(facts);
   if (estimate !== "") await console.note(estimate);

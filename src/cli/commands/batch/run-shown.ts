@@ -22,7 +22,7 @@ interface Listener {
   onCutOff?: (result: BatchResult) => Promise<void>;
 }
 
-/** Runs a batch and shows each row as it ends. @throws the errors of `batch`. Nothing was sent in this case. */
+/** @throws the errors of `batch`. Nothing was sent in this case. */
 export async function runShown(
   { spec }: CheckedBatch,
   flags: Pick<FlagsOf<typeof SUBMIT_MANY>, "sheet" | "requestTimeoutMs" | "yes">,
@@ -68,7 +68,7 @@ export async function runShown(
   return { ...result, sheet: await makeSheet(results, spec, session) };
 }
 
-/** Prints the paths of a row's images. On a terminal, images of earlier runs are omitted. */
+/** On a terminal, images of earlier runs are omitted. */
 export async function showPaths(end: RowResult, { console, context }: Session): Promise<void> {
   if (end.error || (end.isSkipped && context.stdout.isTTY)) return;
   for (const { path } of end.report?.files ?? []) if (path !== null) await console.resultLine({ path });
@@ -100,11 +100,7 @@ const MIN_BAR_COLUMNS = 6;
 const MAX_BAR_COLUMNS = 30;
 const RATE_AFTER_MS = 2000;
 
-/**
- * Formats two status lines: a bar with row counts, then cost and time. The last parts of a line are omitted if the line
- * is too long.
- * @param hasSymbols whether the terminal can show symbols
- */
+/** Formats two status lines, and omits the last parts of a line that is too long. */
 export function batchLines(view: BatchView, columns: number, hasSymbols: boolean): string[] {
   const { rows, endedRows, endedInThisRun, remainingRows, running, failed, credits, budget, elapsedMs } =
     view;
@@ -169,7 +165,7 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
         case "submit_interrupted":
           if (isStopping) return;
           isStopping = true;
-          // Delays the message until all other requests in flight have added their task ids.
+          // The message needs the task ids of all other requests in flight, so it is delayed.
           queueMicrotask(() => void console.note(stoppingText(event.waitMs, console.pendingReplies, 2)));
           return;
         case "outage":
@@ -193,7 +189,7 @@ function batchNotes(console: Console, rowName: BatchSpec["nameOf"]): RunNotes {
  */
 function failureNote(end: RowResult, name: string, failures: Map<string, number>): string | null {
   const { state, report, error } = end;
-  // Omits rows that were not submitted, because the summary explains why the batch stopped.
+  // The summary explains why rows were not submitted.
   if (error === null || (state === "new" && report === null)) return null;
   const task = state === "unfinished" && report?.taskId ? ` (task ${report.taskId})` : "";
   const note = `${name}: ${rowStateText(end)}${task}`;

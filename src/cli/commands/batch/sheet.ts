@@ -23,8 +23,7 @@ import { creditsText } from "../../text/phrases.ts";
 const MAX_PICTURES = 200;
 
 /**
- * Creates a contact sheet of all rows, labelled with the values in which they differ. Failures are only warnings,
- * because the images are already saved.
+ * Creates a contact sheet of all rows. The images are already saved, so a failure is only a warning.
  * @returns path of the sheet; null if there are no rows, or after a failure
  */
 export async function makeSheet(
@@ -37,14 +36,14 @@ export async function makeSheet(
   if (ends.length > MAX_PICTURES)
     await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
-    // Identifies a comparison by its rows, because a folder contains only one batch but any number of comparisons.
+    // A folder contains only one batch, but any number of comparisons, so rows identify a comparison.
     const subject = budgetOf === "folder" ? "batch" : rowsDigest(rows);
     const sheet = await drawContactSheet({ ...layOutSheet(rows.map(sheetEntry)), subject });
     for (let number = 1; ; number++) {
       const name = number === 1 ? "contact-sheet.png" : `contact-sheet-${number}.png`;
       const file = path.join(folder, name);
       if (!overwrite && !existsSync(file) && (await createAtomically(file, sheet, fileMode))) return file;
-      // If `overwrite` is false, replaces a file only if it is an earlier sheet of this batch or comparison.
+      // Without `overwrite`, only an earlier sheet of this batch or comparison is replaced.
       if (!overwrite && !(isFile(file) && isContactSheet(readHead(file), subject))) continue;
       await replaceAtomically(file, sheet, fileMode);
       return file;
@@ -61,7 +60,6 @@ function rowsDigest(rows: readonly RowResult[]): string {
   return createHash("sha256").update(keys).digest("hex").slice(0, 16);
 }
 
-/** Whether the path is a regular file, not a link. */
 function isFile(file: string): boolean {
   return lstatSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
 }

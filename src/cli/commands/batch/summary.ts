@@ -43,7 +43,7 @@ export function confirmationQuestion(confirmation: Confirmation): string {
   return `Submit ${confirmation.rows === 1 ? "it" : `all ${confirmation.rows}`}?`;
 }
 
-/** Result of a batch. `sheet` is the path of the contact sheet, null after a failure, undefined if not requested. */
+/** `sheet`: path of the contact sheet; null after a failure, undefined if not requested. */
 export interface ShownResult extends BatchResult {
   sheet?: string | null;
   /** Whether the rows or the prompt came from standard input. */
@@ -75,7 +75,7 @@ function summaryLines(result: ShownResult, session: Session): string[] {
   const lines = [
     `${pluralize(rows, "row")}: ${parts.join(", ")}. ${isSandbox ? "The sandbox is free." : spentText(counts)}`,
   ];
-  // Omits kinds with few failures, because all failures of these kinds were printed during the run.
+  // All failures of kinds with few failures were printed during the run.
   for (const { error, names, count } of counts.errors.filter(({ count }) => count > MAX_SHOWN))
     lines.push(`  ${count} × ${error.message} (${names.join(", ")}, …)`);
   for (const [mismatch, count] of counts.mismatches)
@@ -105,7 +105,7 @@ function stoppedText({ type, message }: ImggenError): string {
   return type === "interrupted" ? message : `Stopped: ${message}`;
 }
 
-/** Returns the advice of an error without the sentence about its cost, because the summary shows the total cost. */
+/** Omits the sentence about the cost, because the summary shows the total cost. */
 function remedies(stopped: ImggenError): string[] {
   const advice = getAdvice(stopped, COMMAND_VOCABULARY).replace(/^Nothing was (?:sent|charged)[^.]*\. ?/, "");
   return advice === "" ? [] : advice.split("\n");

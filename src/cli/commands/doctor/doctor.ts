@@ -43,12 +43,11 @@ export function register(command: Command, runWith: RunWith): void {
     .action(runWith(runDoctor));
 }
 
-/** A check. `run` returns null if there is nothing to check. An ImggenError of `run` becomes a finding. */
+/** `run` returns null if there is nothing to check. An ImggenError of `run` becomes a finding. */
 interface Check {
   name: string;
   /** @param target result of the requests to the target, shared by all checks */
   run: (session: Session, target: Promise<TargetCheck>) => Finding | null | Promise<Finding | null>;
-  /** Next step if an error has no hint. */
   next?: string;
 }
 
@@ -56,7 +55,7 @@ const FIX_CONFIG = "Fix the permissions of the file or move the file, then try a
 const FIX_URL = "Set the base URL to the address of the service, including /api.";
 const FIX_KEY = "Use a key from the API key page of the service. To store it: imggen login";
 
-/** Checks in the order of the output. Checks that use the network are last. */
+/** Checks that use the network are last. */
 const CHECKS: readonly Check[] = [
   { name: "imggen", run: () => ok(VERSION, { version: VERSION }) },
   { name: "node", run: checkNode },
@@ -85,7 +84,7 @@ async function checkTarget(session: Session): Promise<TargetCheck> {
 async function runDoctor(session: Session): Promise<number> {
   const { console, context, options } = session;
   const target = checkTarget(session);
-  // Prevents an unhandled rejection of `target`, whose error is reported by the checks.
+  // The checks report the error of `target`, so its rejection is ignored here.
   target.catch(() => {});
   const line = await createStatusLine(session);
   line.set("Checking");
@@ -112,7 +111,7 @@ async function runDoctor(session: Session): Promise<number> {
   }
 }
 
-/** Timeout of a check, in milliseconds, chosen so that a check of the service on a busy machine is not aborted. */
+/** A check of the service on a busy machine must not time out. */
 const CHECK_TIMEOUT_MS = 7_000;
 const TIMEOUT_HINT = "A disk or network that does not respond may be the cause.";
 

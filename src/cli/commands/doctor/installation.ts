@@ -16,7 +16,7 @@ export function checkNode({ context: { nodeVersion: version } }: Session): Findi
   return failed(`Node ${version} is not supported.`, next, facts);
 }
 
-/** Checks optional dependencies by loading them, because an installed package can lack its native code. */
+/** Loads optional dependencies, because an installed package can lack its native code. */
 export async function checkLibraries(): Promise<Finding> {
   const { findFontFile } = await import("../../../graphics/contact-sheet.ts");
   const { getSharpVersion } = await import("../../../graphics/decoder.ts");

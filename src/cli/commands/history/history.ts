@@ -44,7 +44,7 @@ async function runHistory(session: Session, words: string[], givenFlags: History
   return { ...answer, after };
 }
 
-/** Replaces `--unfinished` by a status. @throws UsageError if `--status` is also set */
+/** @throws UsageError if `--status` is also set */
 function resolveStatus(flags: HistoryFlags): HistoryFlags {
   const { unfinished, status } = flags;
   if (!unfinished) return flags;
@@ -52,7 +52,7 @@ function resolveStatus(flags: HistoryFlags): HistoryFlags {
   return { ...flags, status: "unfinished" };
 }
 
-/** Replaces the words on the command line by `--search`. @throws UsageError if `--search` is also set */
+/** @throws UsageError if `--search` is also set */
 function resolveSearch(words: readonly string[], flags: HistoryFlags): HistoryFlags {
   if (words.length === 0) return flags;
   if (flags.search !== undefined) throw new UsageError("Search words and --search cannot be combined.");
@@ -61,7 +61,6 @@ function resolveSearch(words: readonly string[], flags: HistoryFlags): HistoryFl
 
 interface ReadState {
   shownCount: number;
-  /** Number of skipped tasks of other services. */
   elsewhere: number;
   /** Whether tasks are only counted, in which case unreadable entries are not reported. */
   isCounting: boolean;
@@ -124,7 +123,7 @@ async function summarize(
   return { json: { ok: true, ...sums }, show: async () => showSummary(sums, session) };
 }
 
-/** Returns the maximum number of tasks to show. @throws UsageError for `--limit` with `--summary` */
+/** @throws UsageError for `--limit` with `--summary` */
 function parseLimit({ limit, all, summary }: HistoryFlags): number {
   if (limit !== undefined && summary)
     throw new UsageError("--summary counts all matching tasks, so it does not support --limit.");
@@ -148,7 +147,7 @@ async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session:
   const otherTasks = elsewhere === 0 ? "." : `, but ${elsewhere} ${location}: ${command}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${emptyText}${otherTasks}`, ...(isNew ? [FIRST_TASK] : [])]);
-  // Reports an unknown model only if the list is empty, because a task can have a model that is not in the matrix.
+  // A task can have a model that is not in the matrix, so an unknown model is reported only if the list is empty.
   const mistyped = flags.model === undefined ? null : await mistypedModel(flags.model, session);
   if (mistyped !== null) await session.console.note(mistyped);
 }

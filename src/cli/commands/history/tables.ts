@@ -83,7 +83,7 @@ function seedCell({ files }: TaskReport): string {
   return others.length === 0 ? String(first) : `${first} +${others.length}`;
 }
 
-/** Shortens an error message to its error code, because the row already shows the task id. */
+/** The row already shows the task id, so only the error code is needed. */
 function shortReason(message: string): string {
   return /error code [^)]+/.exec(message)?.[0] ?? message;
 }
@@ -103,7 +103,6 @@ const statusStyle: CellStyle = (cell, column) =>
 
 interface Totals {
   tasks: number;
-  /** Number of saved images. */
   images: number;
   /** Sum of the documented costs. */
   credits: number;
@@ -115,7 +114,6 @@ interface Totals {
   usage?: Record<string, number>;
 }
 
-/** Totals of one model and one day, in local time. */
 interface DayTotals extends Totals {
   day: string;
   model: string;
@@ -126,7 +124,7 @@ interface Sums {
   total: Totals;
 }
 
-/** Sums up tasks by day and model, newest day first. @param tasks newest first */
+/** Newest day first. @param tasks newest first */
 export async function sumUpTasks(tasks: AsyncIterable<ListedTask>): Promise<Sums> {
   const total = zeroTotals();
   const days = new Map<string, DayTotals>();
