@@ -141,7 +141,7 @@ const RULES: readonly (readonly [Case, matches: (reply: Facts) => boolean])[] = 
   // With any other status, such as a proxy's 499, a paid request is `lost`, because it might have been charged.
 ];
 
-/** Codes for an account without credit or at a limit, so that every request fails. */
+/** Codes for an account that has no credit or has reached a limit. */
 const NO_CREDIT_CODE =
   /^(insufficient_(user_)?quota|billing_hard_limit_reached|billing_not_active|project_spend_limit_exceeded|budget_exceeded|insufficient_(credits|balance|funds))$/i;
 /** Words and codes about money, for services that have no code in `NO_CREDIT_CODE`: fal, xAI, SiliconFlow, new-api. */
@@ -152,7 +152,7 @@ const RATE_LIMIT_CODE = /^(?:rate_?limit|too_?many_?requests|throttl)/i;
 /** Google's names of daily quotas, or a quota of 0, which means that the plan does not include the model. */
 const LASTING_LIMIT = /PerDay(?![a-z])|\blimit: 0\b/;
 const LIMIT_PER_MINUTE = /PerMinute|\bper[ _-]minute\b/i;
-/** Longest wait in a reply for which the server still counts as busy. */
+/** Maximum wait for which a server counts as busy, and its account not as out of credit. */
 const MAX_BUSY_MS = 15 * 60_000;
 
 const MODERATION_CODE =

@@ -117,7 +117,7 @@ function sizeInput(job: Job): Fields {
   const { sizeForm } = options;
   const size = requestedSize(job);
   if (sizeForm !== null) return sizeFields({ ratio: request.ratio, size }, null, sizeForm);
-  // Without a requested size, fal uses the size of the reference image.
+  // If no size is sent, fal uses the size of the reference image.
   const hasSizeSetting = request.ratio !== undefined || request.quality !== undefined;
   const isDefaultSize = request.ratio === "auto" || (references.length > 0 && !hasSizeSetting);
   return isDefaultSize || size === null ? {} : { image_size: size };

@@ -208,8 +208,8 @@ function pollFile({ job }: PollOptions): string {
 
 /**
  * Returns the state for the ledger, without URLs if any must not be in the ledger. If a completed state then has no
- * URLs, `keepsReply` stores the reply for `images`. @param reply null if `file` already contains it @throws the disk's
- * error
+ * URLs, `keepsReply` stores the reply for `images`.
+ * @param reply null if `file` already contains the reply @throws the disk's error
  */
 export async function withReply(
   task: PolledState,

@@ -42,7 +42,7 @@ export interface Operations {
 const API_PATH = "/api/generate-image";
 const FILE_PATH = /^\/files\/([^/]+)\/([^/]+)$/;
 
-/** An unknown path (404) has no envelope. A wrong method (405), an invalid address (400) and a bug (500) have one. */
+/** The 404 reply for an unknown path has no envelope. The error replies 400, 405 and 500 have the envelope. */
 export function createListener(
   operations: Operations,
   onRequest: (line: RequestLine) => void = () => {},

@@ -64,7 +64,7 @@ export function isSameText(text: string, expected: string): boolean {
 
 const SECRET_DIGITS = 64;
 
-/** Creates a missing file. All processes get the same secret. */
+/** Creates the file if it is missing. All processes get the same secret. */
 export async function loadSecret(file: string, prefix = ""): Promise<string> {
   try {
     return await readPublished(file, (text) => text.length >= prefix.length + SECRET_DIGITS);

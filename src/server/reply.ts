@@ -63,7 +63,7 @@ export function invalidRequest(why: string, facts: RefusalFacts = {}): ServerRep
   return refusal("image_generation.error.invalid_request", { status: 400, ...facts, why });
 }
 
-/** For an unknown error, task or link, because section 7 has no key for them. */
+/** Also refuses an unknown task or link, because section 7 has no key for them. */
 export function unknownError(why: string, facts: RefusalFacts = {}): ServerReply {
   return refusal("image_generation.error.unknown_error", { ...facts, why });
 }

@@ -83,8 +83,8 @@ function isSizeRequested({ request: { ratio, quality }, options }: JobParts): bo
 
 /**
  * Assigns each value to its placeholders, otherwise to the nodes with its title, otherwise to the linked input. Fields
- * for one node's input override all other values. @returns `unplaced`: optional names without an input @throws
- * ProviderError if a value has no input or several possible inputs
+ * for one node's input override all other values.
+ * @returns `unplaced`: optional names without an input @throws ProviderError if an input is missing or uncertain
  */
 export function assignInputs(
   graph: Graph,

@@ -147,7 +147,7 @@ function plainName(name: string): string {
 /** Folder of uploaded images, in the server's input folder. */
 const SUBFOLDER = "imggen";
 
-/** Each name is the image's digest, so that an upload only overwrites equal content. @throws ProviderError */
+/** Each name is the image's digest, so that an upload only overwrites the same image. @throws ProviderError */
 async function uploadImages(
   files: readonly LocalReference[],
   server: ComfyServer,

@@ -141,8 +141,8 @@ function noteProcess(scratch: string, pid: number): void {
 
 /**
  * Waits for a paid command until the signal aborts, and kills a free one, because it can run again at no cost. A
- * complete image counts as success, because the exit code is lost. @returns null if the outcome is unknown @throws
- * ProviderError (lost)
+ * complete image counts as success, because the exit code is lost.
+ * @returns null if the outcome is unknown @throws ProviderError (lost)
  */
 export async function recoverCommand(
   job: Job,

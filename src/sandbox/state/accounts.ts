@@ -18,7 +18,7 @@ export interface Account {
   readonly hasSubscription: boolean;
 }
 
-/** `refilled`: one account has its initial balance again. `reset`: all have, because the file cannot be read. */
+/** `refilled`: one account has its initial balance again. `reset`: all accounts do, because the file is unreadable. */
 export interface BalanceNotice {
   kind: "refilled" | "reset";
   credits: number;
