@@ -33,9 +33,7 @@ export interface BeginRefusal {
 
 export type BeginResult = { taskId: string; recordDelivery: () => void } | { refused: BeginRefusal };
 
-/**
- * Timeout for the check of a workflow's price, in ms. A client gets a refusal within 15 s, so the timeout is less.
- */
+/** Timeout for the check of a workflow's price. It is below 15 s, so that a client gets a refusal within 15 s. */
 export const PREPARE_TIMEOUT_MS = 10_000;
 
 /** Maximum time from the end or the last retry of a call to its next retry, in milliseconds. */
@@ -90,9 +88,9 @@ async function beginCall(
 }
 
 /**
- * Finds the call that a request repeats: the call with the request's key, or otherwise a call with equal content. Of
- * several calls, a call whose clients have gone without a reply is preferred, because a client repeats its own call.
- * In doubt, a request counts as a repetition, because a missing second image is less harmful than a second charge.
+ * Finds the call that a request repeats, by its key or otherwise by equal content.
+ * A call whose clients have gone without a reply is preferred, because a client repeats its own call.
+ * In doubt, a request is a repetition, because a missing second image is less harmful than a second charge.
  */
 async function findEarlierCall(request: CallRequest, service: Service): Promise<Call | null> {
   const { calls, clients } = service;
@@ -173,10 +171,7 @@ function refused(
   return { refused: { kind, type, field, detail } };
 }
 
-/**
- * Describes an unsupported reference image, or returns null if all are supported. Paths are unsupported, because a
- * client could use a path to read the user's files.
- */
+/** Paths are unsupported, because a client could use a path to read the user's files. */
 function describeReferenceProblem(images: readonly string[], count: number): string | null {
   if (count > MAX_REFERENCES) return `At most ${MAX_REFERENCES} reference images are supported.`;
   const isSupported = (url: string) => URL.canParse(url) && /^(?:https?|data):$/.test(new URL(url).protocol);

@@ -14,10 +14,7 @@ import { newTaskId } from "../task/task-id.ts";
 
 const KEY_LIFETIME_MS = 7 * 24 * 3_600_000;
 
-/**
- * Minimum lifetime of the record of a call without a key, in milliseconds. After the record is removed, a retry is
- * treated as a new call.
- */
+/** Minimum lifetime of the record of a call without a key. After its removal, a retry counts as a new call. */
 const MIN_CALL_LIFETIME_MS = 24 * 3_600_000;
 
 export interface CallRequest {
@@ -56,8 +53,8 @@ export interface Call extends TaskIds {
 
 /**
  * Records of clients' calls, one file for each call. The file contains the ids of the call's task before the task
- * begins, so that a repeated request gets the same task even after a crash. Notes about clients are appended without
- * a sync, because a lost note only makes a reply count as not delivered.
+ * begins, so that a repeated request gets the same task even after a crash.
+ * Notes are appended without a sync, because a lost note only makes a reply count as not delivered.
  */
 export class Calls {
   readonly #folder: string;
@@ -82,8 +79,7 @@ export class Calls {
   }
 
   /**
-   * Returns the calls that a request might repeat, oldest first. The calls are found by the request's key, or by its
-   * digest if the request has no key.
+   * Finds the calls that a request might repeat, by key or otherwise by digest, oldest first.
    * @throws StateFolderError, UnreadableRecordError
    */
   async findEarlier({ key, digest }: CallRequest): Promise<Call[]> {
@@ -104,9 +100,8 @@ export class Calls {
   }
 
   /**
-   * Records a new call durably.
+   * Records a new call durably. @returns null if another process was first @throws StateFolderError
    * @param isExclusive whether only one process can record an equal request at a time
-   * @returns null if another process has recorded the call first @throws StateFolderError
    */
   create({ key, digest }: CallRequest, isExclusive: boolean): Promise<Call | null> {
     return this.#guarded(async () => {
@@ -153,11 +148,7 @@ export class Calls {
     removeIfPossible(this.#filePath(name));
   }
 
-  /**
-   * Removes expired records, except records of unfinished tasks.
-   * @param isOpen returns whether a task is unfinished
-   * @throws the disk's error
-   */
+  /** Removes expired records, except records of unfinished tasks (`isOpen`). @throws the disk's error */
   async removeOld(onceMs: number, isOpen: (id: string) => boolean): Promise<void> {
     const now = this.#ledger.clock.now();
     for (const name of readdirSync(this.#folder)) {
@@ -173,7 +164,7 @@ export class Calls {
   }
 
   /**
-   * @returns null if the file does not exist
+   * Returns null if the file does not exist.
    * @throws UnreadableRecordError if the record is damaged, because its task might have been charged
    */
   async #read(name: string): Promise<Call | null> {
@@ -199,7 +190,6 @@ export class Calls {
   }
 }
 
-/** Time of the call or of its last note, in milliseconds since the epoch. */
 export function lastRequestMs({ at, notes }: Call): number {
   return Math.max(at, ...notes.map((note) => note.at));
 }

@@ -18,10 +18,7 @@ export interface ClientRequest {
   labels?: Partial<Labels>;
 }
 
-/**
- * Maximum number of fields for the generator in a request. The number is limited, because the search for an invalid
- * field checks the request once for each field.
- */
+/** The number of fields is limited, because the search for an invalid field checks the request once for each field. */
 const MAX_FIELDS = 64;
 
 export function findSurplusField({ fields = {} }: RequestInput): string | undefined {
@@ -30,10 +27,7 @@ export function findSurplusField({ fields = {} }: RequestInput): string | undefi
 
 export const TOO_MANY_FIELDS = `At most ${MAX_FIELDS} fields of the generator are supported.`;
 
-/**
- * Checks a request by the rules of the matrix only, because the generator refuses requests with other errors.
- * @throws InvalidRequestError
- */
+/** Checks only the rules of the matrix, because the generator checks the rest. @throws InvalidRequestError */
 export function checkClientRequest(
   { input, labels }: ClientRequest,
   { matrix, isFree, fieldTerms }: Service,
@@ -66,11 +60,7 @@ export const FILES_FOLDER = "files";
 /** Fields in the order of their checks. The model is last, because its removal causes another error. */
 const CHECK_ORDER = ["seed", "negative", "ratio", "quality", "image", "maxImages", "model"] as const;
 
-/**
- * Finds the first field whose removal changes the refusal.
- * @param refusal message of the refusal
- * @returns the field's name in the client's API, or null
- */
+/** Returns the first field (its name in the client's API) whose removal changes the message `refusal`, or null. */
 export function findInvalidField(
   refusal: string,
   clientRequest: ClientRequest,

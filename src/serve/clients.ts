@@ -19,9 +19,8 @@ interface ClientsDeps {
 }
 
 /**
- * Clients that wait for images of this process. A call without an Idempotency-Key is submitted only while a client
- * waits for its image. If no client reconnects in time, the call's unsent requests are dropped, because nobody would
- * receive their images.
+ * Clients that wait for images. A call without an Idempotency-Key is submitted only while a client waits.
+ * If no client reconnects in time, the call's unsent requests are dropped, because nobody would receive their images.
  */
 export class Clients {
   readonly #deps: ClientsDeps;
@@ -43,10 +42,7 @@ export class Clients {
     return this.#waiting.has(taskId);
   }
 
-  /**
-   * Registers a client that waits for the reply to a call.
-   * @returns function that records the delivery of the reply
-   */
+  /** Registers a client of a call. @returns function that records the delivery of the reply */
   join(call: Call, disconnected: AbortSignal): () => void {
     const { calls, runner } = this.#deps;
     const { taskId } = call;

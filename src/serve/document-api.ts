@@ -92,9 +92,8 @@ function refusalReply({ kind, detail }: BeginRefusal): ServerReply {
 }
 
 /**
- * Handles GET /generate-image (section 4.2) without a request to the provider. In addition to the fields of the
- * service's document, a reply can have `ahead`, `progress`, `detail`, `outcome` and `usage`, and a refusal can have
- * `detail`.
+ * Handles GET /generate-image (section 4.2) without a request to the provider. Beyond the service's document, a
+ * reply can have `ahead`, `progress`, `detail`, `outcome` and `usage`.
  */
 export async function poll(request: ServiceRequest, service: Service): Promise<ServerReply> {
   const taskId = request.url.searchParams.get("taskId");

@@ -9,10 +9,7 @@ import { inspectBytes } from "../lib/image/inspect.ts";
 import { createCopy, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
-/**
- * Lifetime of an image after its download, in milliseconds. The image is not removed at once, because the client
- * might not have saved it.
- */
+/** Lifetime of a downloaded image. The image is not removed at once, because the client might not have saved it. */
 const KEEP_MS = 30 * 24 * 3_600_000;
 const MAX_REMOVED = 200;
 
@@ -24,8 +21,8 @@ export interface ImageId {
 const MARK_NAME = /^(\d{15})-(task_[0-9a-f]{20})-(\d{1,2})-[0-9a-f]{8}$/;
 
 /**
- * Record of images that clients have downloaded completely, with one empty file for each download. The file names
- * sort by time. Images without a download are kept forever, because they might be paid for.
+ * Record of complete downloads. Each download is an empty file, and the file names sort by time.
+ * Images without a download are kept forever, because they might be paid for.
  */
 export class CollectedImages {
   readonly #folder: string;
@@ -44,11 +41,7 @@ export class CollectedImages {
     } catch {}
   }
 
-  /**
-   * Removes images that were downloaded more than `KEEP_MS` ago, but keeps the records of their tasks.
-   * @param findFile returns the path of an image, or null
-   * @throws the disk's error
-   */
+  /** Removes images `KEEP_MS` after their download, but keeps the records of their tasks. @throws the disk's error */
   async removeOld(findFile: (image: ImageId) => Promise<string | null>): Promise<void> {
     const oldestMs = this.#clock.now() - KEEP_MS;
     // Files of other programs, for example of a file manager, are ignored.
@@ -63,10 +56,7 @@ export class CollectedImages {
   }
 }
 
-/**
- * Stores a reference image in a file whose name is the image's digest.
- * @returns the file's `file:` URL; null unless the image is a complete JPEG, PNG or WebP @throws the disk's error
- */
+/** Returns the file's URL, or null if the image is not a complete JPEG, PNG or WebP. @throws the disk's error */
 export async function keepReference(bytes: Buffer, folder: string): Promise<string | null> {
   const inspection = inspectBytes(bytes);
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;

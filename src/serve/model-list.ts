@@ -62,10 +62,7 @@ export class ModelList {
     if (this.#options.clock.monotonicMs() - this.#refreshedMs > MAX_AGE_MS) void this.refresh();
   }
 
-  /**
-   * Returns the generator's name for a requested model, or null if the generator has no such model. If the generator
-   * has only one model, every requested name means this model.
-   */
+  /** Returns the generator's name for a model, or null if unknown. A generator's only model matches every name. */
   async find(name: string | undefined): Promise<string | null> {
     const { ownModel, defaultModel } = this.#options;
     const defaultName = defaultModel ?? ANY_MODEL;
@@ -82,10 +79,7 @@ export class ModelList {
     return this.#findListed(requestedName) ?? (name !== undefined && others.length === 0 ? only : null);
   }
 
-  /**
-   * Returns the spelling of a model's name in the list, or null if the name is not in the list. If there is no list,
-   * every name is valid.
-   */
+  /** Returns the spelling in the list, or null if the name is not listed. Without a list, every name is valid. */
   #findListed(name: string): string | null {
     if (this.#names === null || this.#names.includes(name)) return name;
     return this.#names.find((each) => includesModel([each], name)) ?? null;

@@ -8,8 +8,7 @@ import type { ServeOptions } from "./serve-options.ts";
 import { type RunningServer, startServer } from "./start.ts";
 
 /**
- * Starts a server for the user's generator. The server's folder and tasks are identified by the generator's name, so
- * that the next server for this generator continues the tasks.
+ * The generator's name identifies the server's folder and tasks, so that the next server continues the tasks.
  * @throws StateFolderError, or the system's error if the port cannot be used
  */
 export async function openServer(

@@ -39,8 +39,8 @@ export interface ServeOptions {
   dailyCredits: number | null;
   graceMs: number;
   /**
-   * Time in milliseconds in which equal requests without an Idempotency-Key count as one call. null: only requests
-   * that a client marks as retries belong to an earlier call.
+   * Time in which equal requests without an Idempotency-Key count as one call.
+   * null: a request belongs to an earlier call only if the client marks the request as a retry.
    */
   onceMs: number | null;
   /** Interval between spaces before a JSON reply, in ms. null: no spaces, so that an error has an HTTP status. */
@@ -67,10 +67,7 @@ export interface Service extends ServeOptions {
   clients: Clients;
   modelList: ModelList;
   collected: CollectedImages;
-  /**
-   * Slots for checking the daily limit and beginning a task. If there is a limit, there is only one slot, so that two
-   * requests cannot exceed the limit together.
-   */
+  /** A single slot if there is a daily limit, so that two requests cannot exceed the limit together. */
   limited: Slots;
   /** The only key that the server accepts, so that other local users and web pages cannot run tasks. */
   apiKey: string;

@@ -28,16 +28,15 @@ export interface RunningServer {
   apiKey: string;
   port: number;
   /**
-   * Stops submitting, and waits for requests in flight, at most for the grace period. Other tasks remain in the
-   * ledger for the next server.
+   * Stops submits, and waits for requests in flight, at most for the grace period.
+   * Other tasks remain in the ledger for the next server.
    * @param onWait called with the number of requests in flight if it is not 0
    */
   close(onWait?: (count: number) => void): Promise<void>;
 }
 
 /**
- * Starts a server on loopback that offers the API of the service's document, and OpenAI's images API, for the user's
- * generator. Each task is recorded in the ledger with this server's name.
+ * Starts a server on loopback with the API of the service's document and OpenAI's images API.
  * @throws the system's error if the port is in use or the folder is unusable
  */
 export async function startServer(options: ServeOptions): Promise<RunningServer> {

@@ -10,10 +10,7 @@ import { findTask } from "../server-tasks.ts";
 const READ_MS = 100;
 const READ_FROM_DISK_MS = 1_000;
 
-/**
- * Maximum wait of a client during an outage, in milliseconds. It is longer than the connect timeout of 10 s, and
- * short enough for a 503 within 15 s.
- */
+/** Maximum wait during an outage. It is above the connect timeout of 10 s, but allows a 503 within 15 s. */
 const MAX_OUTAGE_MS = 12_000;
 
 interface EndedTask {
@@ -28,8 +25,7 @@ interface Obstacle {
 }
 
 /**
- * Waits until a task has ended. Drops unsent requests if the generator is down or refuses the account, or if the disk
- * is full.
+ * Waits until a task has ended. Drops unsent requests if the generator, the account or the disk prevents submits.
  * @param onShare called repeatedly with the progress, from 0 to 1
  * @returns null if the signal has aborted @throws if the task's record cannot be read
  */

@@ -97,8 +97,8 @@ const FIELDS = z.object(
 );
 
 /**
- * Settings of OpenAI's models, which are sent only to generators with OpenAI's API. Each setting has a list of
- * default values, which can be omitted without a warning (null: any value).
+ * Settings that are sent only to generators with OpenAI's API.
+ * For other generators, these values are omitted without a warning (null: any value).
  */
 const OPENAI_SETTINGS: ReadonlyMap<string, readonly string[] | null> = new Map([
   ["quality", ["auto", "standard"]],

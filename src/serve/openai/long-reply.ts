@@ -51,8 +51,8 @@ interface ReplyOptions {
 }
 
 /**
- * Sends the reply for an image that is not completed yet. If text is sent before the result is known, the HTTP status
- * is 200 even for an error.
+ * Sends the reply for an image that is not completed yet.
+ * Once text was sent, even an error has the HTTP status 200, because the status is sent before the text.
  * @param work waits for the result and reports progress to `onShare`; returns null if the client has disconnected
  * @returns the HTTP status, and the line for the log
  */

@@ -72,8 +72,7 @@ export function notBegunError({ kind, type, field, detail }: BeginRefusal): Open
 const MODERATION = /moderat|safety|content.(?:polic|filter)|prohibited.content/i;
 
 /**
- * Returns the error for a task that ended without an image. After a submit, the HTTP status is 400 or 422, because
- * clients do not retry these automatically and a retry might be charged.
+ * After a submit, the HTTP status is 400 or 422, because clients do not retry these and a retry might be charged.
  * @param obstacle type of the error that prevented the submit, or null
  */
 export function failedTaskError(
@@ -119,19 +118,13 @@ function withStatusCommand(detail: string, taskId: string): string {
   return `${detail} To look it up: imggen status ${taskId}`;
 }
 
-/**
- * Returns the reply for an error. After `x-should-retry: false`, OpenAI's clients do not retry; other clients decide
- * by the HTTP status.
- */
+/** `x-should-retry: false` stops retries of OpenAI's clients. Other clients decide by the HTTP status. */
 export function errorReply({ status, error }: OpenAiError): ServerReply {
   const note = `${error.code ?? error.type}: ${error.message}`;
   return { kind: "json", status, headers: { "x-should-retry": "false" }, body: { error }, note };
 }
 
-/**
- * Returns the reply after a bug in the server. Its HTTP status is 422, because clients do not retry after it, and the
- * task might have begun.
- */
+/** The HTTP status is 422, so that clients do not retry after a bug, because the task might have begun. */
 export function bugReply(error: unknown): ServerReply {
   const message = "The server failed. imggen serve --verbose shows why.";
   return { ...errorReply(submittedError(message, "internal")), note: String(error) };

@@ -99,10 +99,7 @@ function modelObjects({ modelList, connection }: Service) {
 
 export const REFERENCES_FOLDER = "references";
 
-/**
- * Handles POST /v1/images/generations and /v1/images/edits. The reply is complete only when the image is completed.
- * @throws OpenAiError
- */
+/** Handles POST /v1/images/generations and /v1/images/edits. @throws OpenAiError */
 async function createImages(
   operation: ImagesOperation,
   request: ServiceRequest,
