@@ -27,10 +27,7 @@ export class Base64File {
   }
 }
 
-/**
- * Serializes a value as JSON. The field `seedField` contains digits as text, and is serialized as a number.
- * @throws the system's error
- */
+/** Serializes JSON, with the digits of the field `seedField` as a number. @throws the system's error */
 export function jsonBody(value: unknown, seedField?: string): PostBody {
   const type = "application/json";
   // The placeholder is random, because a fixed text might occur in the value.

@@ -24,13 +24,9 @@ import {
 import { ReplyFile } from "./reply-file.ts";
 import { defaultReplyFile, readReplyFile, readStoredReply, type StoredReply } from "./stored-reply.ts";
 
-/** Address of a server, and the headers that are part of every request to the server. */
 export interface ServerOptions extends Pick<ServerSetup, "url" | "keyHeaders"> {
   options: Pick<GeneratorOptions, "headers" | "key" | "keyVariable">;
-  /**
-   * Suffix of the server's other host names, such as `.example.com`. Requests to these hosts use https only. Absent:
-   * the server has no other hosts.
-   */
+  /** Suffix of the server's other host names, such as `.example.com`. Requests to them use https only. */
   otherHosts?: string;
 }
 
@@ -51,10 +47,7 @@ const LARGE_TIMEOUT_MS = TRANSFER_POLICY.download.timeoutMs;
 /** Limit of two large replies in memory at a time, because each can contain all images of a job. */
 const largeReplies = new Slots(2);
 
-/**
- * HTTP client for a provider's server. The key is sent only to the server and its other hosts, and never to the
- * target of a redirect.
- */
+/** HTTP client that sends the key only to its server and the server's other hosts, never to a redirect's target. */
 export class ProviderServer {
   readonly #options: ServerOptions;
   readonly #base: URL;
@@ -73,7 +66,6 @@ export class ProviderServer {
     this.mask = secretsMasker(server.options.key, server.options.headers);
   }
 
-  /** Host for messages, with the port unless the port is the scheme's default. */
   get host(): string {
     return this.#base.host;
   }
@@ -87,7 +79,6 @@ export class ProviderServer {
     return this.#options.options.keyVariable;
   }
 
-  /** Base URL for messages, without a query. */
   get address(): string {
     return `${this.#base.origin}${this.#base.pathname}`;
   }
@@ -135,11 +126,7 @@ export class ProviderServer {
     return stored;
   }
 
-  /**
-   * Sends a GET request, which costs nothing.
-   * @param address a path below the base URL, or a URL of the server
-   * @throws ProviderError (unsent), or the signal's reason
-   */
+  /** Sends a request that costs nothing. @throws ProviderError (unsent), or the signal's reason */
   get(
     address: string | OwnUrl,
     signal: AbortSignal,
@@ -160,9 +147,7 @@ export class ProviderServer {
   }
 
   /**
-   * Requests the state or the result of a job. A large reply is streamed to a file, so that it is in memory only
-   * while `read` runs.
-   * @param file path in the job's folder for a large reply
+   * Requests a job's state or result. A large reply is streamed to `file`, so that only `read` has it in memory.
    * @param read receives the reply; `isStored` is true if the reply is in `file`
    */
   async poll<Result>(
@@ -199,10 +184,7 @@ export class ProviderServer {
     return { ...stored, body: stored.body.toString("utf8"), cut };
   }
 
-  /**
-   * Sends a POST request that costs nothing and is safe to repeat.
-   * @throws ProviderError (unsent), or the signal's reason
-   */
+  /** Sends a free request that is safe to repeat. @throws ProviderError (unsent), or the signal's reason */
   postFree(relativeUrl: string, { type, content }: PostBody, signal: AbortSignal): Promise<HttpReply> {
     const headers = { ...this.#headers, "content-type": type };
     const request = {
@@ -258,7 +240,6 @@ export class ProviderServer {
       : null;
   }
 
-  /** @param relativeUrl a path below the base URL, with an optional query */
   urlBelow(relativeUrl: string): string {
     return this.#resolveUrl(relativeUrl).href;
   }
@@ -353,7 +334,6 @@ export class ProviderServer {
     return new ProviderError(message, { kind: "unsent" }, { cause, hint });
   }
 
-  /** Returns the reason for an incomplete reply, as a clause. */
   #failureReason(failure: unknown, { aborted, reason }: AbortSignal): string {
     return this.mask(aborted ? toClause(errorText(reason)) : connectionErrorText(failure));
   }

@@ -8,7 +8,7 @@ import type { FieldName } from "../task/request-fields.ts";
 
 /** Input of one request to a provider. */
 export interface Job {
-  /** The user's request. This is the only part of the job that is sent to the hosted service. */
+  /** The only part of the job that is sent to the hosted service. */
   request: GenerationRequest;
   /** imggen's task id. Paid providers get the id as `X-Client-Request-Id`, so that the user can find the request. */
   taskId: string;
@@ -16,7 +16,6 @@ export interface Job {
   index: number;
   /** Whether the request might cost money, as recorded in the task's intent. */
   isPaid: boolean;
-  /** Options recorded in the task's intent. */
   options: JobOptions;
   references: readonly Reference[];
   /** Existing private folder for the replies to this request. The engine, not the provider, removes the folder. */
@@ -38,7 +37,6 @@ export interface SubmitOptions {
   onProgress: (share: number) => void;
   /** Called with the bytes of each preview frame, before validation. Absent: no preview frames are requested. */
   onPreview?: ((image: Buffer) => void) | undefined;
-  /** Called with each warning as a sentence, for example if the model does not support a part of the request. */
   onWarning?: ((message: string) => void) | undefined;
   /** Called with a warning if no disk can store a paid reply, because the reply is lost if the process exits. */
   onUnstored?: ((message: string) => void) | undefined;
@@ -57,10 +55,7 @@ export type FollowOptions = Pick<SubmitOptions, "signal" | "onProgress" | "onPre
 export type SubmitReply =
   /** The provider accepted the request. `taskId`: id of the job at the provider, for polling. */
   | { outcome: "accepted"; taskId: string }
-  /**
-   * The job's folder contains a file with the image, or with a reply that contains the image's URL. `images` reads
-   * this file. `savedPath`: path of the reply if it is in a fallback file.
-   */
+  /** The reply with the image or its URL is stored in the job's folder, or in the fallback file `savedPath`. */
   | { outcome: "made"; usage: Usage | null; savedPath?: string | undefined; seeds?: Seeds | undefined }
   | { outcome: "refused"; error: ImggenError }
   /** `isStarting`: the provider is a free server that is not ready, so the run waits until the user's deadline. */
@@ -69,7 +64,6 @@ export type SubmitReply =
   | { outcome: "not_sent"; cause: unknown; error?: ImggenError }
   | UnknownReply;
 
-/** Result of a submit whose outcome is unknown. The request might have been charged. */
 export interface UnknownReply {
   outcome: "unknown";
   /** Reason as a clause, without a full stop. */
@@ -84,24 +78,20 @@ export interface UnknownReply {
   cause?: unknown;
 }
 
-/** State of a job in the reply to a poll. */
 export type PolledState =
-  /**
-   * `ahead`: number of jobs that the provider runs before this job, if known. `share`: progress from 0 to 1.
-   * `isWaiting`: the provider has not begun this job.
-   */
+  /** `ahead`: number of jobs before this job, if known. `isWaiting`: the provider has not begun this job. */
   | { status: "running"; providerState: string | null; ahead?: number; share?: number; isWaiting?: true }
   | FinishedState
   /** `why`: the provider's message. `charged`: `no` if the job was certainly not charged. */
   | { status: "failed"; errorCode: string | null; why?: string; charged?: "no" };
 
-/** A completed job. `warnings`: sentences about the images; images with warnings are saved too. */
 export interface FinishedState {
   status: "completed";
   /** http(s) URLs of the images. Empty if an image has no such URL or its URL contains the key. */
   urls: string[];
   usage?: Usage;
   seeds?: Seeds;
+  /** Sentences about the images. Images with warnings are saved too. */
   warnings?: readonly string[];
   /** File with the reply, read by `images`. Set only if `urls` is empty and `keepsReply` is set. */
   reply?: string;
@@ -148,7 +138,6 @@ export type SentRequest =
   /** `url`: without a query. `workflow`: a line for each value that imggen sets in the workflow. */
   { method: "POST"; url: string; body: unknown; workflow?: string[] } | { command: readonly string[] };
 
-/** Result of `prepare` for new requests. */
 export interface Prepared {
   /** Whether the workflow costs money. A workflow at a local address can cost money too. */
   isPaid: boolean;
@@ -164,14 +153,10 @@ export interface Provider {
     /** Time limit of a submit in milliseconds, from the connection to the arrival of the job's id or the image. */
     submitMs: number;
   };
-  /**
-   * Fields that the provider sends, refuses in `check`, or omits with a warning. A request with any other field is
-   * refused, so that no field is ignored silently.
-   */
+  /** Fields that the provider sends, refuses in `check`, or omits with a warning. All other fields are refused. */
   readonly supports: readonly FieldName[];
   /**
-   * Reads the workflow for new requests, and checks with the provider whether the workflow costs money. This check is
-   * free.
+   * Reads the workflow for new requests, and checks with a free request whether the workflow costs money.
    * @param signal null: no request is sent to the provider
    * @throws ProviderError or UsageError if no request can be sent
    */
@@ -188,21 +173,14 @@ export interface Provider {
   submit(job: Job, how: SubmitOptions): Promise<SubmitReply>;
   /** Polls an accepted task once, which is free. Never throws. Absent: the provider does not return job ids. */
   poll?(taskId: string, how: PollOptions): Promise<PollReply>;
-  /**
-   * Reports the progress of an accepted task until the signal aborts. Never throws.
-   * @returns true if the task has certainly ended
-   */
+  /** Reports an accepted task's progress until the abort. Never throws. @returns whether the task has certainly ended */
   follow?(taskId: string, how: FollowOptions): Promise<boolean>;
   /**
-   * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record. Sends only
-   * free requests, and never throws.
-   * @returns null if the outcome is unknown
+   * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record.
+   * Sends only free requests, and never throws. @returns null if the outcome is unknown
    */
   recover?(job: Job, options: Omit<SubmitOptions, "onSent">): Promise<SubmitReply | null>;
-  /**
-   * Whether the provider still works on a request whose process ended. Has no side effects and never throws. Absent:
-   * the provider stops when the connection closes or the process ends.
-   */
+  /** Whether the provider works on a request of an ended process. Has no side effects. Never throws. Absent: no. */
   isAtWork?(job: Job, signal: AbortSignal): Promise<boolean>;
   /**
    * Reads the images of a `made` request, or of a stored result, from the job's folder.
@@ -210,19 +188,15 @@ export interface Provider {
    */
   images?(job: Job): Promise<MadeImage[]>;
   /**
-   * Cancels an accepted task.
+   * Cancels an accepted task. @throws AuthRequiredError if the key is missing or refused
    * @returns whether the provider confirmed the cancellation, or null if the provider did not reply
-   * @throws AuthRequiredError if the key is missing or refused
    */
   cancel?(taskId: string, signal: AbortSignal): Promise<boolean | null>;
   /** Headers with the key, for downloads from the provider's origin only. Absent: downloads need no key. */
   readonly downloadHeaders?: Readonly<Record<string, string>> | undefined;
   /** Returns the names of the models, or null if the provider has no list. @throws ProviderError */
   models?(signal: AbortSignal): Promise<string[] | null>;
-  /**
-   * Returns the model that the provider uses for requests without a model, or null if that model is unknown. Absent:
-   * every request needs a model. Never throws.
-   */
+  /** Returns the model of requests without a model, or null if unknown. Never throws. Absent: a model is required. */
   loadedModel?(signal: AbortSignal): Promise<string | null>;
   close(): Promise<void>;
 }
@@ -255,10 +229,7 @@ interface ProviderErrorOptions extends ErrorOptions {
   details?: RefusalDetails | undefined;
 }
 
-/**
- * Error of a failed request. `prepare`, `describe` and `models` throw this error, but `submit` and `poll` return it
- * as a reply. `message` is a sentence for the user that includes the provider's message.
- */
+/** Error of a failed request. `submit` and `poll` return this error in their reply, and never throw it. */
 export class ProviderError extends Error {
   override readonly name = "ProviderError";
   readonly failure: Failure;
@@ -273,10 +244,7 @@ export class ProviderError extends Error {
   }
 }
 
-/**
- * Creates the error for a request that was not sent because one of its parts is unusable or unsupported.
- * @param message a sentence
- */
+/** Creates the error for a request that was not sent, because a part of it is unusable or unsupported. */
 export function unsendable(message: string, options: ErrorOptions & { hint?: Wording } = {}): ProviderError {
   return new ProviderError(
     message,

@@ -14,10 +14,7 @@ import { Base64File } from "./post-body.ts";
 import { type Job, ProviderError, type Reference, TimeLimitError, unsendable } from "./provider.ts";
 
 export interface ReferenceDeps extends Pick<ProviderDeps, "proxies" | "clock" | "onExchange"> {
-  /**
-   * Address of the generator. If it is on the public internet, images are not downloaded from private networks,
-   * because the images would be sent to the internet.
-   */
+  /** If the generator is on the public internet, images from private networks are refused, so they stay private. */
   generatorUrl: URL;
   signal: AbortSignal;
   /** Whether the request is only displayed. Placeholders then replace images, and no image is read or downloaded. */
@@ -37,8 +34,8 @@ export interface LocalReference {
 }
 
 /**
- * Copies a job's reference images into a folder (default: the job's folder) as `reference-1.png`, … Each image is
- * validated, because servers silently skip an image that they cannot read.
+ * Copies a job's reference images into a folder (default: the job's folder) as `reference-1.png`, …
+ * Each image is validated, because servers silently skip an image that they cannot read.
  * @throws ProviderError if an image cannot be used; nothing was sent to the generator
  */
 export async function referenceFiles(
@@ -93,7 +90,6 @@ export function toBase64({ file, standIn }: LocalReference): string | Base64File
   return standIn ?? new Base64File(file);
 }
 
-/** Placeholder for a reference image, such as `<file fox.png>`. */
 function shownReference(reference: Reference): LocalReference {
   if ("file" in reference) return { ...reference, standIn: `<file ${path.basename(reference.file)}>` };
   const { url } = reference;
@@ -168,10 +164,7 @@ async function downloadReference(
   if (result.outcome === "disk_error") throw unreadableError(name, result.cause);
 }
 
-/**
- * Validates an image file. A pipe is refused, because a read from a pipe might never end.
- * @throws ProviderError if the image is unusable
- */
+/** A pipe is refused, because a read from a pipe might never end. @throws ProviderError if the image is unusable */
 function validateImage(file: string, name: string): ImageInfo {
   const inspection = inspectReference(file, name);
   if (inspection.ok) return inspection.image;

@@ -6,10 +6,7 @@ const MAX_DEPTH = 8;
 /** Maximum size of a recorded usage report, in bytes. */
 const MAX_USAGE_BYTES = 16 * 1024;
 
-/**
- * Reads the cost and the tokens that the service reports. Large or deep fields are omitted, because they must not
- * prevent the save of the image.
- */
+/** Reads the reported cost and tokens. Omits large or deep fields, so that the image can be saved. */
 export function readUsage(usage: unknown, mask: (text: string) => string): Usage | null {
   let remainingBytes = MAX_USAGE_BYTES;
   const usageFields = Object.entries(fieldsOf(usage)).filter(([name, value]) => {

@@ -62,18 +62,15 @@ function releaseRemovedReplies(): void {
 }
 
 /**
- * Receiver that writes a reply to a private file while the reply arrives: status and headers in the first line, then
- * the body. Because the reply is written before it is parsed, a process that is killed does not lose a paid image.
+ * Writes a reply to a private file while it arrives, so that a killed process does not lose a paid image.
+ * The first line contains the status and the headers, and the body follows.
  */
 export class ReplyFile implements ReplyReceiver {
   readonly #path: string;
   readonly #file: DiskFile;
   readonly #options: ReplyFileOptions;
   #isSuccess = false;
-  /**
-   * Body of an error reply, which might contain the API key. The body is masked as a whole before it is written,
-   * because two chunks might each contain a part of the key.
-   */
+  /** Body of an error reply. It is masked as a whole, because two chunks might each contain a part of the key. */
   readonly #errorChunks: Buffer[] = [];
   #receivedBytes = 0;
   #unsyncedBytes = 0;
@@ -87,10 +84,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#options = options;
   }
 
-  /**
-   * Creates the file. An earlier successful reply in the file is kept under another name.
-   * @throws the disk's error, or Error if the disk has too little space for a paid reply
-   */
+  /** Keeps an earlier successful reply under another name. @throws Error if the disk fails or is too full */
   static async create(file: string, options: ReplyFileOptions): Promise<ReplyFile> {
     const earlierReply = await readReplyFile(file);
     if (earlierReply !== null && isSuccess(earlierReply))
@@ -143,10 +137,7 @@ export class ReplyFile implements ReplyReceiver {
     this.#unwritten.push(rest);
   }
 
-  /**
-   * Writes the missing part of the reply. For a paid reply, the write is retried without limit, because the reply is
-   * lost if this process exits.
-   */
+  /** The write of a paid reply is retried until a disk accepts it, because this process has the only copy. */
   async #store(): Promise<void> {
     const { isPaid, onUnstored, clock } = this.#options;
     for (let retries = 0; ; retries++) {
@@ -170,10 +161,7 @@ export class ReplyFile implements ReplyReceiver {
     return stored ? isDispensable(stored) : false;
   }
 
-  /**
-   * Whether the file is still at its path. While this process was suspended, another process might have ended the
-   * task and removed its folder.
-   */
+  /** False if another process has ended the task and removed its folder while this process was suspended. */
   #isAtItsPath(): boolean {
     try {
       return this.#file.isAtPath(this.#path);
@@ -183,7 +171,7 @@ export class ReplyFile implements ReplyReceiver {
     }
   }
 
-  /** Writes the complete reply to a fallback file. @returns whether a fallback file contains the reply */
+  /** Returns whether a fallback file now contains the complete reply. */
   async #storeInFallbackFile(): Promise<boolean> {
     for (const file of this.#options.fallbackFiles ?? []) {
       let copy: DiskFile | null = null;

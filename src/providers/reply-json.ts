@@ -19,10 +19,7 @@ export function parseExactJson(text: string): unknown {
   }
 }
 
-/**
- * Replaces invalid numbers outside of strings with null. Strings are found without a regular expression, because a
- * base64 image is too long for a regular expression.
- */
+/** Finds strings without a regular expression, because a base64 image is too long for a regular expression. */
 function replaceInvalidNumbers(text: string): string {
   const parts: string[] = [];
   for (let start = 0; start < text.length; ) {
@@ -54,10 +51,7 @@ export function parseReplyJson({ body, cut }: StoredReply): unknown {
   return json === null && (cut !== null || /^\s*([{[]|$)/.test(text)) ? undefined : json;
 }
 
-/**
- * Parses the complete fields of a JSON object whose end is missing. A number is complete only if a comma follows,
- * because more digits might be missing.
- */
+/** Parses the complete fields of a cut JSON object. Omits a number at the end, because digits might be missing. */
 export function parseTruncatedFields(truncated: string): Readonly<Record<string, unknown>> {
   const text = truncated.replace(/^\uFEFF/, "");
   // The last position might be the end of a field's name, so the previous position is tried too.

@@ -79,10 +79,7 @@ export interface Form {
   stopPath?: string;
 }
 
-/**
- * Creates the provider for a service over HTTP. Each reply to a submit is stored on the disk before it is read, so
- * that another process can read the reply if this process ends.
- */
+/** Stores each reply to a submit before it is read, so that another process can read it if this process ends. */
 export function serviceProvider(
   { url, options }: ServerSetup,
   server: ProviderServer,
@@ -182,10 +179,7 @@ function isAccepted(read: ReadReply | null): read is { id: string } {
   return read !== null && read !== "unnamed" && "id" in read;
 }
 
-/**
- * Reads the images of a finished job's stored result, or returns null if no result is stored.
- * @throws ProviderError if the result has no image
- */
+/** Returns null if no result is stored. @throws ProviderError if the result has no image */
 async function imagesInResult(
   job: Job,
   server: ProviderServer,
@@ -202,10 +196,7 @@ async function imagesInResult(
   );
 }
 
-/**
- * Reads the images of the stored reply.
- * @throws ProviderError (lost) if the reply is incomplete, Error if the reply has no image
- */
+/** @throws ProviderError (lost) if the reply is incomplete, Error if the reply has no image */
 async function imagesInReply(job: Job, server: ProviderServer, form: Form): Promise<MadeImage[]> {
   const file = replyFile(job);
   const stored = await readReplyFile(file);
@@ -247,10 +238,7 @@ async function withModels(
   return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }
 
-/**
- * Reads the job's id, even if the reply was cut off after the id, because the job might be paid for.
- * @param readId reads the id from the fields of the reply, or from the complete fields of a cut reply
- */
+/** Reads the job's id, even if the reply was cut off after the id, because the job might be paid for. */
 export function jobIn(
   reply: StoredReply,
   readId: (fields: Fields, isCut: boolean) => string | null,
@@ -262,10 +250,7 @@ export function jobIn(
   return isCut ? null : "unnamed";
 }
 
-/**
- * @param text the reply, which might contain the service's message if there is no image
- * @param seeds default: the seeds in the image files
- */
+/** @param seeds default: the seeds in the image files */
 export function imagesOrNone(
   images: readonly ReplyImage[],
   usage: unknown,
@@ -281,7 +266,6 @@ export function modelNamed(pattern: RegExp, description: string): Form["check"] 
     model !== null && pattern.test(model) ? null : `A model of ${description}.`;
 }
 
-/** Whether a value has the usual form of a job id. */
 export function isJobId(id: unknown): id is string {
   return typeof id === "string" && /^[\w-]{1,128}$/.test(id);
 }

@@ -27,10 +27,7 @@ export function defaultReplyFile({ folder }: Pick<Job, "folder">): string {
   return path.join(folder, "reply");
 }
 
-/**
- * Returns the largest of the default file and the fallback files, because the reply in a smaller file is incomplete.
- * @throws the disk's error
- */
+/** Returns the largest reply file, because a smaller file is incomplete. @throws the disk's error */
 export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
   const fallbacks = job.fallbackFiles ?? [];
   if (!fallbacks.some(isPresent)) return defaultReplyFile(job);
@@ -44,11 +41,7 @@ export function replyFile(job: Pick<Job, "folder" | "fallbackFiles">): string {
 
 const ROOT_UID = 0;
 
-/**
- * Returns a file's size, but 0 for another user's file, because other users can write false replies to a shared
- * folder.
- * @throws the disk's error
- */
+/** Returns 0 for another user's file, because others can write false replies. @throws the disk's error */
 function fileSize(file: string): number {
   const stats = statSync(file, { throwIfNoEntry: false });
   const uid = userId();
@@ -64,8 +57,8 @@ export function isSuccess({ status }: { status: number }): boolean {
 export const unwrittenRests = new Map<string, Buffer>();
 
 /**
- * Reads the reply in a file. Returns null if the file does not exist or its first line is incomplete.
- * @param cut value of `cut` in the result; default: a reason if the body's length differs from its Content-Length
+ * Returns null if the file does not exist or its first line is incomplete.
+ * @param cut default: a reason if the body's length differs from its Content-Length
  */
 export async function readReplyFile(file: string, cut?: string | null): Promise<StoredReply | null> {
   if (!isPresent(file)) return null;
@@ -86,11 +79,7 @@ export async function readReplyFile(file: string, cut?: string | null): Promise<
   };
 }
 
-/**
- * Reads the reply to a job's request.
- * @param cut see `readReplyFile`
- * @throws ProviderError (lost, with `isAskable`) if the reply cannot be read now but might be readable later
- */
+/** @throws ProviderError (lost, with `isAskable`) if the reply cannot be read now but might be readable later */
 export async function readStoredReply(job: Job, cut?: string | null): Promise<StoredReply | null> {
   const read = async () => readReplyFile(replyFile(job), cut);
   return read()
@@ -108,10 +97,7 @@ function decompress(body: Buffer, encoding: string | string[] | undefined): Prom
 
 const MAX_EXCERPT_BYTES = 64 * 1024;
 
-/**
- * Runs a request like `runRequest`, and adds the path of the reply's file to the result if the outcome is unknown or
- * the reply is in a fallback file.
- */
+/** Like `runRequest`, but adds the reply's path if the outcome is unknown or the reply is in a fallback file. */
 export async function runRequestWithReply<Reply extends SubmitReply | null>(
   job: Job,
   { mask }: { mask: (text: string) => string },

@@ -18,10 +18,7 @@ import { encodeBody, type ImageRequest, imageRequest } from "./openai-request.ts
 import { findServerForm, type ServerForm } from "./server-forms.ts";
 import { isGptImage } from "./size.ts";
 
-/**
- * Creates the provider for an OpenAI-compatible server: `POST <base>/images/generations`, or `/images/edits` if the
- * request has reference images.
- */
+/** Sends `POST <base>/images/generations`, or `/images/edits` if the request has reference images. */
 export function openAiProvider(
   setup: ServerSetup,
   deps: ProviderDeps,
@@ -147,8 +144,8 @@ function refusalKey({ fields }: ImageRequest, name: string): string {
 }
 
 /**
- * Reads a successful reply of any OpenAI-compatible server: JSON with `b64_json` or a URL, an event stream, or the
- * bytes of an image. An incomplete reply is valid if its JSON is complete.
+ * Reads JSON with `b64_json` or a URL, an event stream, or the bytes of an image.
+ * An incomplete reply is valid if its JSON is complete.
  */
 export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   const { headers, body, cut } = reply;
@@ -164,7 +161,7 @@ export function readReply(reply: StoredReply, job: Job): ReadReply | null {
   return json === undefined ? null : readParts([fieldsOf(json)], text, job);
 }
 
-/** Reads the images of all parts of a reply. A reply has several images if the user sets the field `n`. */
+/** A reply has several images if the user sets the field `n`. */
 function readParts(parts: readonly Record<string, unknown>[], body: string, job: Job): ReadReply {
   const allowed = parts.filter(({ respect_moderation: isAllowed }) => isAllowed !== false);
   const items = allowed.flatMap((part) => [part.data ?? part].flat()).filter(isJsonObject);
@@ -187,10 +184,7 @@ function isEventStream(type: string, body: string): boolean {
   return /^text\/event-stream/i.test(type) || /^\s*(?:event|data):/.test(body);
 }
 
-/**
- * Returns the final events of an event stream: images (`image_generation.completed`, `image_edit.completed`), errors,
- * or a complete JSON reply, which some gateways send as an event. Returns null if the stream has no final event.
- */
+/** Returns the events with images, errors or a complete JSON reply, which some gateways send as an event. */
 function readFinalEvents(stream: string): Record<string, unknown>[] | null {
   const events = stream.split(/\r?\n\r?\n/).map((event) => fieldsOf(parseLenientJson(eventData(event))));
   const finalParts = events.filter(isFinalEvent);

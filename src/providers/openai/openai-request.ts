@@ -24,10 +24,7 @@ export interface RequestContext extends JobContext {
   form: ServerForm;
 }
 
-/**
- * Returns the request for a job, with only the fields that the user or the server's form requires.
- * @throws ProviderError for a reference image that cannot be used
- */
+/** Adds only fields that the user or the form requires. @throws ProviderError for an unusable reference image */
 export async function imageRequest(job: Job, context: RequestContext): Promise<ImageRequest> {
   const { form } = context;
   warnOfQuality(job, context);
@@ -72,7 +69,6 @@ function commonFields(job: Job, form: ServerForm, reference?: string): ImageRequ
   };
 }
 
-/** Warns if the requested quality is not sent, or is reduced. */
 function warnOfQuality({ request: { quality }, options: { sizeForm } }: Job, context: RequestContext): void {
   const { form, onWarning } = context;
   if (quality === undefined || (sizeForm ?? form.sizeForm) !== "aspect_ratio") return;

@@ -6,10 +6,7 @@ import { DEFAULT_FIELD_NAMES } from "../kind.ts";
 /** Properties in which OpenAI-compatible servers differ. */
 export interface ServerForm {
   sizeForm: SizeForm;
-  /**
-   * Value of `response_format` that requests the image itself in the reply. OpenAI's own models refuse this field, so
-   * requests for these models do not contain the field.
-   */
+  /** Value of `response_format` for an image in the reply. Not sent to OpenAI's own models, which refuse this field. */
   responseFormat: "b64_json" | "base64";
   /** Whether to request an event stream, because a proxy might close a connection without traffic. */
   streams: boolean;
@@ -64,8 +61,8 @@ export function fieldNamesAt({ url }: { url: string }): FieldNames {
 export const OPENAI_DEFAULT_MODEL = "gpt-image-2";
 
 /**
- * OpenAI's names for model ids of the service, so that scripts for the service also work with OpenAI. The names were
- * inferred from ratios and qualities, and the user's matrix file can override them.
+ * OpenAI's names for model ids of the service, so that scripts for the service also work with OpenAI.
+ * The names were inferred from ratios and qualities. The user's matrix file can override them.
  */
 const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "gamma-image-2": "gpt-image-2",
@@ -75,7 +72,6 @@ const OPENAI_NAMES: Readonly<Record<string, string>> = {
   "delta-Image": "gpt-image-1",
 };
 
-/** Returns OpenAI's name for a model id of the service. Returns other names unchanged. */
 export function openAiName(name: string): string {
   return Object.hasOwn(OPENAI_NAMES, name) ? (OPENAI_NAMES[name] ?? name) : name;
 }
@@ -118,7 +114,6 @@ export const OPENAI_MATRIX: Matrix = [
   ),
 ];
 
-/** Returns the models and the default model of the server at a URL, or null if they are unknown. */
 export function modelsAt({ url }: { url: string }): { matrix: Matrix; default: string } | null {
   return findServerForm(url).isOpenAi ? { matrix: OPENAI_MATRIX, default: OPENAI_DEFAULT_MODEL } : null;
 }

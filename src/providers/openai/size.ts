@@ -9,10 +9,7 @@ interface SizeRequest {
   size: Size;
 }
 
-/**
- * Returns the size fields of a request in the server's form.
- * @param model the server's name for the model, or null for the server's default model
- */
+/** @param model the server's name for the model, or null for the server's default model */
 export function sizeFields(job: SizeRequest, model: string | null, form: SizeForm): SizeFields {
   switch (form) {
     case "WxH":
@@ -51,10 +48,7 @@ const MAX_RATIO = 3;
 const MIN_PIXELS = 655_360;
 const MAX_PIXELS = 8_294_400;
 
-/**
- * Returns the candidate with the most similar ratio. Candidates are the fixed sizes of old models, or the supported
- * sizes next to the requested size.
- */
+/** Returns the supported size with the most similar ratio. */
 function allowedSize(model: string, width: number, height: number): readonly [number, number] {
   const sizes = /gpt-image-[2-9]/.test(model) ? sizesNear(width, height) : FIXED_SIZES;
   const distance = ([w, h]: readonly [number, number]) => Math.abs(Math.log((w / h) * (height / width)));

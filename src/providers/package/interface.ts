@@ -10,16 +10,13 @@ export interface ProviderPackage {
   readonly url: string;
   /** Suffix of other host names of the API: `.example.com`. They receive the key too, over https only. */
   readonly otherHosts?: string;
-  /**
-   * Environment variables for the key, in order of preference. imggen uses these variables only if the API's address
-   * has the same origin as `url`.
-   */
+  /** Environment variables for the key, in order of preference. Used only for addresses with the origin of `url`. */
   readonly keyVariables?: readonly string[];
   /** Returns the headers with the key. Default: `Authorization: Bearer`. */
   keyHeaders?(key: string): Record<string, string>;
   /**
-   * Whether images cost money. If so, imggen does not repeat a request that might have been charged. Default: true,
-   * except in a private network.
+   * Whether images cost money. If so, imggen does not repeat a request that might have been charged.
+   * Default: true, except in a private network.
    */
   readonly isPaid?: boolean;
   /** Maximum number of concurrent requests. Default: 4. */
@@ -64,15 +61,9 @@ export type Fetch = (at: string) => Promise<{ readonly status: number; json(): P
 export interface Provider {
   /** Returns a sentence about an unsupported option, or null. */
   check?(job: Job): string | null;
-  /**
-   * Returns the request for one image, which imggen sends as JSON with POST.
-   * @throws Error to refuse the job; nothing is sent
-   */
+  /** Returns the request for one image, sent as JSON with POST. @throws Error to refuse the job; nothing is sent */
   request(job: Job): ImageRequest | Promise<ImageRequest>;
-  /**
-   * Parses the JSON of a successful reply. Returns null if the reply's form is unknown. After a crash, imggen might
-   * call this function again.
-   */
+  /** Parses the JSON of a successful reply, possibly again after a crash. Returns null if the form is unknown. */
   read(reply: unknown): ReadReply | null;
   /** Returns the state of a job. Required if `read` returns an id. After an error, imggen polls the job again. */
   poll?(id: string, how: { readonly fetch: Fetch }): Promise<JobState>;
@@ -100,8 +91,8 @@ export interface Job {
   /** Reference images as `https:` or `data:` URLs. */
   readonly images: readonly string[];
   /**
-   * Values of `--field`, `--field-json`, `--seed` and `--negative` by field name. A seed above 2^53 - 1 is a string
-   * of digits, but imggen sends it as a number.
+   * Values of `--field`, `--field-json`, `--seed` and `--negative` by field name.
+   * A seed above 2^53 - 1 is a string of digits, but imggen sends it as a number.
    */
   readonly fields: Readonly<Record<string, FieldValue>>;
 }

@@ -16,8 +16,7 @@ export function packagesFolder(configFolder: string): string {
 }
 
 /**
- * Loads a package from imggen's folder, never from the current folder or its parents, which might contain untrusted
- * packages.
+ * Loads a package only from imggen's folder, because other folders might contain untrusted packages.
  * @throws UsageError if the package is missing or invalid
  */
 export function installedPackage(spec: PackageName, configFolder: string): PackageSpec {
@@ -100,7 +99,6 @@ function findProblem(exported: unknown): string | null {
 
 const STRING_LIST = { isValid: isTexts, description: "a list of strings" };
 
-/** Checks of the optional fields of a package's export. */
 const OPTIONAL_FIELDS: Readonly<
   Record<string, { isValid: (value: unknown) => boolean; description: string }>
 > = {

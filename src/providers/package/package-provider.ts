@@ -24,7 +24,6 @@ import {
 import { isSuccess, type StoredReply } from "../stored-reply.ts";
 import type { Fetch, Job, JobState, Provider, ProviderPackage, ReadImage, ReadReply } from "./interface.ts";
 
-/** Creates the provider for an installed package, with the submit and poll code of the built-in services. */
 export function packageProvider(
   setup: ServerSetup,
   definition: ProviderPackage,
@@ -179,7 +178,6 @@ function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
   }
 }
 
-/** Calls the package's `read`. Returns null if the result is not an object. */
 function readWithPackage(provider: Provider, reply: unknown): ReadReply | null {
   const read: unknown = provider.read(reply);
   return isJsonObject(read) ? (read as ReadReply) : null;
@@ -192,7 +190,7 @@ function resolveImageUrl(url: unknown, server: ProviderServer): unknown {
   return isUrlText ? server.imageAt(address).url : url;
 }
 
-/** Reads a reply with the package's `read`. If the package cannot poll, an id counts as a reply without an image. */
+/** If the package cannot poll, an id counts as a reply without an image. */
 function readReply(reply: StoredReply, provider: Provider): Read | null {
   const json = parseReplyJson(reply);
   if (json === undefined) return null;
@@ -252,8 +250,8 @@ function resolveUrl(address: string, server: ProviderServer) {
 const MAX_CALL_MS = 60_000;
 
 /**
- * Limits the time of a package's call, because the call might never settle and might ignore the signal. The timer
- * also keeps the process alive, because a process without timers would exit without a message.
+ * Limits the time of a package's call, because the call might never settle and might ignore the signal.
+ * The timer also keeps the process alive, because the process would otherwise exit without a message.
  * @throws the signal's reason, or an Error after the time limit
  */
 async function waitForPackage<Result>(

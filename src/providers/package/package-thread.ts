@@ -50,7 +50,6 @@ interface Thread {
   waiting: Map<number, (result: () => Result) => void>;
 }
 
-/** Serializable fields of a package's value, and the names of its functions. */
 interface Result {
   data: unknown;
   functions: ReadonlySet<string>;
@@ -58,20 +57,14 @@ interface Result {
 
 const SYNCHRONOUS_FUNCTIONS: ReadonlySet<string> = new Set(["check", "read", "cancel"]);
 
-/**
- * Runs a package in a separate thread. The package's output goes to standard error. An uncaught error or an exit of
- * the package ends only the thread, and the next call starts another thread.
- */
+/** Runs a package in a thread. If the package crashes or exits, only the thread ends. The next call starts another. */
 export class PackageThread {
   readonly #modules: string;
   readonly #name: string;
   #thread: Thread | null = null;
   #lastId = 0;
   readonly #fetches = new Map<number, Fetch>();
-  /**
-   * Errors of failed requests by id. The thread receives only the message of an error, so the original error is
-   * thrown after the package's call fails.
-   */
+  /** Original errors of failed requests by id, because the thread receives only the message of an error. */
   readonly #failed = new Map<number, unknown>();
 
   constructor(modules: string, name: string) {

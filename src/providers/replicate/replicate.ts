@@ -72,10 +72,8 @@ function parseState(fields: Fields, poll: JobPoll): PolledState | null {
 type Input = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the input of a prediction. Fields from `--field` that the model does not support are omitted with a
- * warning.
- * @throws ProviderError (invalid) for a seed, a negative prompt, a ratio or a reference image that the model does not
- * support
+ * Omits fields from `--field` that the model does not support, with a warning.
+ * @throws ProviderError (invalid) for an unsupported seed, negative prompt, ratio or reference image
  */
 async function createInput(job: Job, inputs: ModelInputs, context: JobContext): Promise<Input> {
   const onWarning = (message: string) => context.onWarning?.(message);
@@ -101,7 +99,6 @@ async function createInput(job: Job, inputs: ModelInputs, context: JobContext): 
   };
 }
 
-/** Returns the size in a form that the model supports, or no fields if no size was requested. */
 function sizeInput(job: Job, inputs: ModelInputs): Input {
   const { options, request } = job;
   const { sizeForm, model } = options;

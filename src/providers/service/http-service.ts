@@ -18,10 +18,7 @@ export interface ServiceOptions {
   /** Base URL of the service with its suffix `/api`, without a slash at the end. */
   baseUrl: string;
   apiKey: string;
-  /**
-   * Timeout of a submit (default 120 s) or of a poll (default 15 s), in milliseconds. A shorter default for submits
-   * would turn slow replies into unknown outcomes.
-   */
+  /** Default: 120 s for a submit, because a shorter timeout causes unknown outcomes, and 15 s for a poll. */
   requestTimeoutMs?: number | undefined;
 }
 
@@ -29,10 +26,7 @@ const DOCUMENTED_FIELDS = ["prompt", "model", "ratio", "image", "maxImages", "qu
 
 const { submit: SUBMIT, poll: POLL } = TRANSFER_POLICY;
 
-/**
- * The hosted service, with one HTTP request for each submit (section 4.1) or poll (section 4.2). The caller decides
- * about retries.
- */
+/** The hosted service. Each submit (section 4.1) or poll (section 4.2) is one HTTP request without retries. */
 export class HttpImageService implements Provider {
   readonly version = 1;
   readonly #options: ServiceOptions;
@@ -128,7 +122,6 @@ export function submitBody(
   return isServer && model === ANY_MODEL ? others : { model, ...others };
 }
 
-/** Returns the URL for polling a task (section 4.2). */
 export function taskUrl(baseUrl: string, taskId: string): URL {
   return new URL(`${baseUrl}/generate-image?taskId=${encodeURIComponent(taskId)}`);
 }

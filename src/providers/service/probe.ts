@@ -27,17 +27,14 @@ export interface ProbeReply {
   summary: string;
   /** Whether the reply is in OpenAI's style, which many image generators use. */
   isOpenAiStyle: boolean;
-  /**
-   * Time of the service in milliseconds since the epoch, from the Date header with a precision of one second. null if
-   * the header is missing.
-   */
+  /** Milliseconds since the epoch from the Date header, with a precision of one second; null without the header. */
   dateMs: number | null;
   elapsedMs: number;
 }
 
 /**
- * Polls a task that does not exist. The poll is free, because the service charges only submits (section 1). The
- * service refuses a missing or invalid key with `login_required` (section 5).
+ * Polls a task that does not exist, which is free because the service charges only submits (section 1).
+ * The service refuses a missing or invalid key with `login_required` (section 5).
  * @throws TransportError if the reply is incomplete
  */
 export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Probe): Promise<ProbeReply> {
@@ -70,7 +67,6 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
 
 const MAX_TEXT_LENGTH = 80;
 
-/** Describes a body in a few words, or returns its beginning. */
 function describeBody(body: string): string {
   const text = collapseWhitespace(body);
   if (text === "") return "an empty reply";
@@ -78,10 +74,7 @@ function describeBody(body: string): string {
   return truncate(text, MAX_TEXT_LENGTH);
 }
 
-/**
- * Judges the API key by the error for a task that does not exist: an error about the key means `refused`, and any
- * other error of the service means `accepted`. `busy`: the check can be repeated later.
- */
+/** Only an error about the key means `refused`. Any other error of the service means `accepted`. */
 export function judgeProbe({
   status,
   envelope,
@@ -96,7 +89,6 @@ function generatorAddress({ origin, pathname }: URL): string {
   return `${origin}${pathname.replace(/\/(?:api)?\/?$/, "")}`;
 }
 
-/** Returns the message and the hint for a server that is not the service. */
 export function describeOtherServer(
   { summary, isOpenAiStyle }: ProbeReply,
   url: URL,

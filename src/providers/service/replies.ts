@@ -27,8 +27,8 @@ export interface ReplyContext {
 const REFUSAL_STATUSES = new Set([400, 401, 403, 404, 413, 422]);
 
 /**
- * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete. After an
- * invalid reply the outcome is unknown, because the request might have been charged.
+ * Interprets the reply to a submit (section 4.1). An incomplete reply is valid if its envelope is complete.
+ * After an invalid reply the outcome is unknown, because the request might have been charged.
  */
 export function readSubmit(reply: HttpReply, context: ReplyContext): SubmitReply {
   const { status, headers, body, cut } = reply;
@@ -89,11 +89,7 @@ export type Envelope =
   /** Text without an envelope, or an envelope that the service's document does not describe. */
   | { kind: "invalid"; why: string };
 
-/**
- * Parses the body of a reply. The `code` 0 means success. A negative `code` means an error, whose key is in
- * `message`.
- * @param maskKey applied to every text of the body
- */
+/** The `code` 0 means success. A negative `code` means an error, whose key is in `message`. */
 export function parseEnvelope(body: string, maskKey = (text: string) => text): Envelope {
   let json: unknown;
   try {
@@ -117,7 +113,6 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
 
 const MAX_DETAIL = 500;
 
-/** Reads the message of `imggen serve` about a refusal or failure. Returns {} if the message is missing. */
 function detailIn({ detail }: { detail?: unknown }): { detail?: string } {
   if (typeof detail !== "string" || detail.trim() === "") return {};
   return { detail: truncate(collapseWhitespace(detail), MAX_DETAIL) };
@@ -154,16 +149,12 @@ export function isTaskId(value: unknown): value is string {
   );
 }
 
-/** Reads the `taskId` from a submit's reply (section 4.1). Returns null if the id is unusable. */
 export function parseTaskId(data: unknown): string | null {
   const taskId = fieldsOf(data).taskId;
   return isTaskId(taskId) ? taskId : null;
 }
 
-/**
- * Parses the task record (section 2.3) by the rule for clients in section 3: a task with an unknown status is
- * running. Returns null if `data` is not a record.
- */
+/** Parses the task record (section 2.3). A task with an unknown status is running (section 3). */
 export function parsePolledState(data: unknown, isServer = false): PolledState | null {
   if (!isJsonObject(data)) return null;
   const { status, resultUrl } = data;
@@ -194,12 +185,9 @@ function failureCode(value: unknown): string | null {
 
 const END_OF_HEAD = "\r\n\r\n";
 
-/**
- * Returns the body of a reply that the HTTP parser refused, for example because of two Content-Length headers. Only
- * the reply's first packet is available. Returns "" if no packet arrived.
- */
+/** Returns the body of a reply that the HTTP parser refused, for example because of two Content-Length headers. */
 export function refusedBody({ cause }: TransportError): string {
-  // Node's HTTP parser attaches the packet to its error.
+  // Node's HTTP parser attaches the first packet to its error. Later packets are not available.
   const text = cause instanceof Error && "rawPacket" in cause ? String(cause.rawPacket) : "";
   const end = text.indexOf(END_OF_HEAD);
   if (end !== -1) return text.slice(end + END_OF_HEAD.length);
