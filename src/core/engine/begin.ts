@@ -52,8 +52,8 @@ export function createIntent({ checked, destination }: TaskSpec, { connection }:
 
 /**
  * Records the intent of a request, submits the request, and saves the result. If the provider replies with an id at
- * once, gate and caps are checked first, because the intent can then record the request as sent, which saves a sync
- * before the submit.
+ * once, the gate and the caps are checked before the intent is written. The intent then also records the request as
+ * sent, which saves a sync before the submit.
  * @returns "taken" if another process has begun the task
  */
 export async function beginAndDrive(

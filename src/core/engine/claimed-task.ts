@@ -90,7 +90,8 @@ export class ClaimedTask {
     this.#task = withLine(this.#task, line);
     this.#unwrittenLines.push(line);
     const isWritten = await this.#tryWriteLines(mayUseReserve(line));
-    // Done without the claim too, because the process that took over might have ended the task before this reply.
+    // A reply reopens the task even without the claim, because another process might have taken over and ended the
+    // task.
     if (isResumable(this.#task.state))
       await this.#ledger.reopenIfAnswered(this.#task.id).catch((error: unknown) => this.#warn(error));
     return isWritten;

@@ -400,7 +400,10 @@ export async function copyResult(
 /** Types of errors that mean that the provider no longer has a task's images. */
 const GONE_ERRORS: ReadonlySet<ErrorType> = new Set(["save_failed", "service_error", "generation_failed"]);
 
-/** Jobs of failed, cancelled and unknown requests. `isGone`: the first poll that does not find a job ends the wait. */
+/**
+ * Jobs of failed, cancelled and unknown requests. `isGone` is set, so that the first poll that does not find a job ends
+ * the wait.
+ */
 function endedJobs(task: Task): AcceptedJob[] {
   return knownJobs(task).flatMap((job) => {
     const state = task.requests[job.request]?.state;

@@ -12,7 +12,10 @@ import { recordReply } from "./reply-lines.ts";
 import { outcomePendingError, timeLimitError } from "./send.ts";
 import { withinLimit } from "./time-limit.ts";
 
-/** Recovers the replies to an ended process's requests. @returns an error if an outcome cannot be determined now */
+/**
+ * Recovers the replies to an ended process's requests, from the disk or from the provider.
+ * @returns an error if an outcome cannot be determined now
+ */
 export async function recoverRequests(claimedTask: ClaimedTask, deps: TaskDeps): Promise<ImggenError | null> {
   for (const [index, { state }] of claimedTask.task.requests.entries()) {
     const stop = state === "started" ? await recoverRequest(claimedTask, index, deps) : null;

@@ -72,7 +72,10 @@ export async function submitRequests(
   return null;
 }
 
-/** Submits one request, charged once: retries only an attempt that was not sent, was rate limited or was free. */
+/**
+ * Submits one request so that it is charged at most once. Retries only an attempt that was not sent, was rate limited
+ * or was free.
+ */
 class RequestSubmitter {
   readonly #claimedTask: ClaimedTask;
   readonly #index: number;
@@ -379,7 +382,10 @@ class RequestSubmitter {
     return error;
   }
 
-  /** Whether the task continues after this run, because it began before, is a server's, or has other sent requests. */
+  /**
+   * Whether the task continues after this run, because it began in an earlier run, belongs to a server, or has other
+   * requests that were sent.
+   */
   get #outlivesRun(): boolean {
     const { requests } = this.#claimedTask.task;
     if (this.#spec.isContinued || this.#deps.keeping !== undefined) return true;
