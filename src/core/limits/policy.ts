@@ -54,7 +54,10 @@ export const POLICY = {
     maxFirstMs: 5_000,
     /** Minimum number of probes before a run gives up, because a probe can last as long as the connect timeout. */
     minProbes: 3,
-    /** Minimum time between probes, even after `retry`; unlimited for lost replies, because each might be charged. */
+    /**
+     * Minimum time from a failed probe to the next probe after `retry`. Infinite for lost replies, because each probe
+     * might be charged.
+     */
     minRetryMs: { unsent: 1_000, account: 5_000, lost: Number.POSITIVE_INFINITY },
   },
   /** Waits of a server, which retries forever, because no user repeats a command. The last wait is repeated. */

@@ -26,7 +26,7 @@ export async function checkUrls(
   return heads.flatMap((head, index) => headWarnings(`${label} ${redactUrl(uniqueUrls[index] ?? "")}`, head));
 }
 
-/** Checks the expiry of a URL. A HEAD request cannot: it also fails if the signature is valid only for GET. */
+/** Checks the expiry in the URL itself, because a HEAD request also fails if the signature is valid only for GET. */
 function expiredHead(url: string, nowMs: number): ImageHead | null {
   const expiryMs = URL.canParse(url) ? signedUntilMs(url) : null;
   return expiryMs !== null && expiryMs <= nowMs ? { kind: "bad", why: "its signature has expired" } : null;

@@ -116,8 +116,8 @@ async function removeSharedCopies({ ledger, clock, copyFolders }: RemoveDeps): P
 }
 
 /**
- * Returns the digests of the copies in use, or null if a record cannot be read or a process works on a task, because a
- * long batch might need copies for tasks that it has not begun yet.
+ * Returns the digests of the copies in use, or null if they cannot be determined. They are unknown if a record cannot
+ * be read, or if a process works on a task, because its batch might need copies for tasks that have not begun yet.
  */
 async function findCopiesInUse(ledger: Ledger): Promise<Set<string> | null> {
   const digests = new Set<string>();
