@@ -35,7 +35,7 @@ export class AgreedPrices {
     }
   }
 
-  /** Ignores disk errors: without a record, the user is only asked again. */
+  /** Ignores disk errors, because without a record the user is only asked again. */
   async #record(unpriced: UnpricedModel): Promise<void> {
     try {
       await makeFolder(this.#folder, 0o700);

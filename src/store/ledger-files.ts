@@ -122,7 +122,7 @@ export class LedgerFiles {
     return entries;
   }
 
-  /** The move is not synced: the file's last line marks the task as finished even after a power cut. */
+  /** The move is not synced, because the file's last line marks the task as finished even after a power cut. */
   async moveToDone(task: Task): Promise<void> {
     const folder = this.#minuteFolder(task.id);
     await moveInto(folder, this.part(task.id, 1), path.join(folder, doneName(task)));

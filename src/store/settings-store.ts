@@ -35,7 +35,10 @@ export class SettingsStore {
     return readSettings(this.file);
   }
 
-  /** Keeps other processes' simultaneous changes. @throws SettingsError if the file is damaged, or the disk is full */
+  /**
+   * Applies changes, and keeps simultaneous changes of other processes.
+   * @throws SettingsError if the file is damaged, or the disk is full
+   */
   async update(changes: Changes): Promise<void> {
     await this.#exclusively(async () => this.#write(await this.read(), changes));
   }
@@ -91,7 +94,7 @@ export class SettingsStore {
     try {
       await this.#writeInMode(0o600, allChanges);
     } catch (error) {
-      // Some file systems do not support modes. conf does not try to set 0o666, its default.
+      // Tries again with 0o666, for which conf sets no mode, because some file systems do not support modes.
       if (!isModeError(error)) throw error;
       await this.#writeInMode(0o666, allChanges);
     }

@@ -36,7 +36,8 @@ export class TaskFile {
   }
 
   /**
-   * Creates a task's file with its first line, not in the reserved space: a full disk must prevent a submit.
+   * Creates a task's file with its first line. Does not use the reserved space, because a full disk must prevent a
+   * submit.
    * @throws EEXIST, or the disk's error
    */
   static async create(path: string, first: Line, makeRoom: () => void): Promise<TaskFile> {
