@@ -107,7 +107,7 @@ async function allowedAddresses(
   return addresses;
 }
 
-/** Imports `node:dns` only when called: a submit to an IP address does not need it. */
+/** Imports `node:dns` only when called, because a submit to an IP address does not need it. */
 async function resolve(
   hostname: string,
   options: LookupOptions = {},

@@ -47,7 +47,7 @@ function connectDirect(
   return waitUntilOpen(connectTcp(to), "connect", signal);
 }
 
-/** Opens a tunnel, also for an `http:` target. Addresses are not checked: the user's proxy resolves the name. */
+/** Opens a tunnel, even for an `http:` target. The address is not checked, because the proxy resolves the name. */
 async function connectThroughProxy(proxy: ProxyInUse, target: URL, signal: AbortSignal): Promise<Socket> {
   const url = new URL(proxy.url);
   const socket = await connectDirect(url, undefined, signal).catch((error) => {

@@ -21,7 +21,7 @@ export interface DownloadOptions {
   clock: Pick<Clock, "now" | "monotonicMs">;
   /** Base URL of the service. A result URL must be public if this URL is, and use https: if this URL does. */
   serviceUrl: URL;
-  /** Masks the API key in a URL: a redirect can contain the key, and other hosts must not receive it. */
+  /** Masks the API key in a URL, because a redirect can contain the key, and other hosts must not receive it. */
   maskKey: (text: string) => string;
   /** Headers that are sent only to the service's origin, and not after a redirect. Default: none. */
   headers?: Readonly<Record<string, string>> | undefined;
@@ -144,7 +144,7 @@ async function decompress(
   }
 }
 
-/** Aborts a slow or long download: at one byte a second, it would never reach the idle timeout. */
+/** Aborts a slow or long download, because at one byte a second it would never reach the idle timeout. */
 class SpeedCheck {
   readonly #clock: Pick<Clock, "monotonicMs">;
   readonly #startMs: number;

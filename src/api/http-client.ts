@@ -14,7 +14,7 @@ import {
 } from "./transport.ts";
 
 export interface HttpClientOptions extends ConnectOptions {
-  /** Called after every exchange, for `--verbose`. The URL can contain a key: redact it before showing it. */
+  /** Called after every exchange, for `--verbose`. Redact the URL before showing it, because it can contain a key. */
   onExchange?: ((exchange: ExchangeSummary) => void) | undefined;
 }
 
@@ -42,7 +42,10 @@ export class HttpClient {
   /** Connections without a proxy, for requests with a key over plain http:, because a proxy could read the key. */
   readonly #directConnections: Sender;
   #shared: Promise<Sender> | undefined;
-  /** Origins that use Node's client next, after a failure: undici 7 rejects an unrequested `100 Continue`. */
+  /**
+   * Origins whose last shared connection failed. The next request to them uses Node's client, because undici 7 rejects
+   * an unrequested `100 Continue`.
+   */
   readonly #failedOrigins = new Set<string>();
   readonly #onExchange: HttpClientOptions["onExchange"];
 
@@ -85,7 +88,7 @@ export class HttpClient {
       else
         await sendOver(await this.#sharedConnections()).catch((error) => {
           if (!(error instanceof TransportError) || error.wasSent || !isOfThisProcess(error)) throw error;
-          // undici is not used again: its WebAssembly fails to load with some Node flags or little memory.
+          // undici is not used again, because its WebAssembly fails to load with some Node flags or little memory.
           this.#shared = Promise.resolve(connections);
           return sendOver(connections);
         });

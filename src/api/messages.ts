@@ -3,7 +3,7 @@ import undici from "undici/lib/web/websocket/websocket.js";
 import { type ConnectOptions, connector } from "./connect.ts";
 import { getPool } from "./shared-connections.ts";
 
-// Import this file only when needed: undici's WebSocket also loads undici's fetch.
+// Import this file only when needed, because undici's WebSocket also loads undici's fetch.
 
 /** Maximum size of a message, larger than any preview frame. */
 const MAX_BYTES = 16 * 1024 * 1024;

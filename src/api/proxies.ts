@@ -54,7 +54,10 @@ function variableName(variable: string, env: Environment): string {
   return env[lowerCaseName] ? lowerCaseName : variable;
 }
 
-/** Returns the proxy for a URL, or null. This machine is reached directly: a proxy would reach its own machine. */
+/**
+ * Returns the proxy for a URL, or null. Null for this machine, because a proxy would connect to its own machine
+ * instead.
+ */
 export function proxyFor(url: URL, proxies: Proxies | undefined): ProxyInUse | null {
   const scheme = url.protocol === "https:" ? "https" : "http";
   const address = proxies?.[scheme];
@@ -73,7 +76,7 @@ const SECRET_FREE_HEADERS: ReadonlySet<string> = new Set([
   "x-client-request-id",
 ]);
 
-/** Whether a request may use a proxy: not with a key over plain http:, because the proxy could read the key. */
+/** Whether a request may use a proxy. False for a key over plain http:, because the proxy could read the key. */
 export function mayBeProxied({ protocol }: URL, headers: Readonly<Record<string, string>>): boolean {
   return (
     protocol === "https:" || Object.keys(headers).every((name) => SECRET_FREE_HEADERS.has(name.toLowerCase()))

@@ -25,7 +25,9 @@ export function getPool(
   });
 }
 
-/** Reuses connections, but never pauses a reply: undici 7 would throw an uncaught error (nodejs/undici#5360). */
+/**
+ * Reuses connections, but never pauses a reply, because undici 7 would throw an uncaught error (nodejs/undici#5360).
+ */
 export class SharedConnections implements Sender {
   readonly #pools = new Map<string, Pool>();
   readonly #closing = new AbortController();

@@ -119,7 +119,8 @@ function requestOver(socket: Socket, { method, url, headers, body }: OutgoingReq
     path: `${url.pathname}${url.search}`,
     headers: { ...headers, host: url.host, ...length },
     createConnection: () => socket,
-    // Lenient parsing can save the task id of an invalid reply. It is safe: one reply per connection, and checked.
+    // Lenient parsing can save the task id of an invalid reply. This is safe, because the reply is the only one on its
+    // connection and its content is checked.
     insecureHTTPParser: true,
     maxHeaderSize: MAX_HEAD_BYTES,
   });
