@@ -31,7 +31,10 @@ export function describeSeedProblem(value: unknown): string {
   return describeRangeProblem(value, range);
 }
 
-/** `limits.advised` is for messages, if stricter limits are checked later. @throws UsageError naming the flag */
+/**
+ * `limits.advised` replaces the limits in messages, if a later check is stricter.
+ * @throws UsageError naming the flag
+ */
 export function parseWholeNumberOption(
   label: string,
   text: string,

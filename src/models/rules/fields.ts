@@ -31,7 +31,7 @@ export interface FieldTerms {
   savedFields: GeneratorFields;
 }
 
-/** Merges fields with defaults, sorted, so that equal requests have equal JSON. Omits unsupported saved values. */
+/** Merges and sorts fields and defaults, so that equal requests have equal JSON. Omits unsupported saved values. */
 export function generatorFields(
   input: GeneratorFields & Pick<InputFields, "maxImages">,
   { fieldNames, defaults, savedFields }: FieldTerms,
