@@ -59,7 +59,7 @@ export function checkSecret(input: string, label: string): string {
 }
 
 /**
- * Checks a key or a login `user:password`, in which only control characters are refused: it is sent in Base64.
+ * Checks a key or a login `user:password`. A login is sent in Base64, so only its control characters are refused.
  * @throws UsageError
  */
 export function checkGeneratorKey(input: string, label: string, hasLogin: boolean): string {

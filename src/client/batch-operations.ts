@@ -107,7 +107,8 @@ export async function checkBatchOfRows(
 
 /**
  * Skips unsupported and repeated combinations.
- * @throws UsageError for a value that no model supports: after a typing error, the others would be charged
+ * @throws UsageError for a value that no model supports, because it is probably a typing error, and the other
+ * combinations would be charged
  */
 export async function checkCombinations(
   rows: readonly RowValues[],
@@ -238,7 +239,7 @@ function resubmittedStates({ again, retryFailed, resubmitUnknown }: BatchCall): 
   return [...(retryFailed ? ["failed" as const] : []), ...(resubmitUnknown ? ["unknown" as const] : [])];
 }
 
-/** Resolves paths relative to the working folder: only paths in a manifest are relative to the manifest. */
+/** Makes paths absolute from the working folder, because only paths in a manifest are relative to the manifest. */
 function resolveImagePaths(
   images: readonly string[] | undefined,
   { resolvePath }: ClientSession["context"],
@@ -278,7 +279,10 @@ function requireKnownValues(
   if (first) throwRefusal(first, ["Nothing was sent.", first.hint]);
 }
 
-/** Combines all values of fields. A text is split at commas, unless quoted or set several times. @throws UsageError */
+/**
+ * Combines all values of fields. A text is split at commas, unless it is quoted or the field has several texts.
+ * @throws UsageError
+ */
 export function fieldCombinations(
   { label, value }: { label: string; value: string },
   omittedName?: string,

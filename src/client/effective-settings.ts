@@ -157,7 +157,9 @@ function isPath(name: keyof Settings): boolean {
   return isUserSetting(name) && ["folder", "matrix", "workflow"].includes(SETTINGS[name].type);
 }
 
-/** @throws UsageError for both a generator and a base URL: only the user can decide which is allowed to charge */
+/**
+ * @throws UsageError for both a generator and a base URL, because only the user can decide which is allowed to charge
+ */
 function requireSingleTarget(
   generator: EffectiveValue | undefined,
   baseUrl: EffectiveValue | undefined,
@@ -170,7 +172,7 @@ function requireSingleTarget(
   throw new UsageError(`Both ${generator.label} and ${baseUrl.label} are set.`, { hint });
 }
 
-/** Returns the effective key if it is of an `imggen serve`. Ignores damaged settings, which a later read reports. */
+/** Returns the key if it belongs to an `imggen serve`. Ignores damaged settings, which a later read reports. */
 export function serverKey(settings: Pick<EffectiveSettings, "get">): EffectiveValue | undefined {
   try {
     const key = settings.get("apiKey");

@@ -58,7 +58,8 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   service_error: resumeOr("Try again later."),
   pending: resumeOr(phrase`Resume later: ${action("resume")}`),
   network: () => ["Check the network and try again."],
-  // If nothing was charged, the image is not called safe, because a full disk can cut off a free reply.
+  // If nothing was charged, the hint does not promise that the image is safe, because a full disk can cut off a free
+  // reply.
   save_failed: ({ resume, charged }) =>
     resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {

@@ -30,7 +30,7 @@ export interface FoundServer extends FoundGenerator {
 }
 
 export interface LockedServer {
-  /** Value for `--generator`: OpenAI's kind, unless the server's replies identify another. */
+  /** Value for `--generator`: OpenAI's kind, unless the server's replies identify another kind. */
   generator: string;
   port: number;
 }
@@ -77,7 +77,7 @@ async function findServer(
   const spec = replies.findLast(({ reply }) => reply === "own")?.spec;
   if (!spec) {
     const [locked, ...others] = replies.filter(({ reply }) => reply === "locked");
-    // OpenAI's kind is preferred: most servers are of that kind, and a server might reply 401 to every path.
+    // OpenAI's kind is preferred, because most servers are of that kind, and a server might reply 401 to every path.
     return locked
       ? { generator: (others.length === 0 ? locked : (replies[0] ?? locked)).spec.name, port }
       : null;

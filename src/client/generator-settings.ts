@@ -148,7 +148,10 @@ export function needsStoredGenerator(name: SettingName): boolean {
   return GENERATOR_BOUND_SETTINGS.has(name);
 }
 
-/** Config settings apply only to the config's generator; without one, to all, except `GENERATOR_BOUND_SETTINGS`. */
+/**
+ * Config settings apply only to the config's generator. If the config has no generator, they apply to every generator,
+ * except `GENERATOR_BOUND_SETTINGS`.
+ */
 function createSettingFinder(spec: GeneratorSpec, { settings }: GeneratorSource): FindSetting {
   const storedGenerator = settings.stored("generator");
   const isStoredGenerator =
@@ -172,13 +175,13 @@ export function isDeclaredFree(spec: GeneratorSpec, source: GeneratorSource): bo
   return readCostSetting(createSettingFinder(spec, source)) === "free";
 }
 
-/** Returns the configured price in credits per image, or null. The matrix overrides it. @throws UsageError */
+/** Returns the configured price in credits per image, or null. Prices in the matrix override it. @throws UsageError */
 export function readPrice(spec: GeneratorSpec, source: GeneratorSource): number | null {
   const [setting] = createSettingFinder(spec, source)("price");
   return setting === undefined ? null : settingValue("price", setting);
 }
 
-/** Returns the configured cost, or null. Each flag overrides both settings of the config. @throws UsageError */
+/** Returns the configured cost, or null. A flag overrides the config's two settings. @throws UsageError */
 function readCostSetting(find: FindSetting): "paid" | "free" | null {
   const isOn = (setting: EffectiveValue | undefined) =>
     setting !== undefined && settingValue("generatorPaid", setting);

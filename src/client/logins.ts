@@ -62,7 +62,10 @@ export function generatorLogin(text: string, session: TargetSession) {
   };
 }
 
-/** Finds a model with documented costs if those of `model` are not, in the preferred or the cheapest quality. */
+/**
+ * Finds a model with documented costs, in the preferred or the cheapest quality.
+ * @returns null if the costs of `model` are documented, or if no model has documented costs
+ */
 export async function findPricedModel(
   session: TargetSession,
   model: string = DEFAULT_MODEL,

@@ -105,7 +105,7 @@ interface FolderFacts {
   /** Octal permissions such as `0700`, or null if the folder does not exist or the platform has no modes. */
   mode: string | null;
   freeBytes: number | null;
-  /** Error that prevents new files. The other facts are unknown if there is one. */
+  /** Error that prevents new files, or null. After an error, the other facts are unknown. */
   problem: unknown;
 }
 

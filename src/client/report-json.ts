@@ -108,7 +108,10 @@ export function getTargetId({ id, record }: ResumeTarget): string {
   return (record && getTaskId(record)) ?? id ?? record?.id ?? "";
 }
 
-/** Whether a provider has accepted a task, so that it continues after a signal. True if the ledger lacks the task. */
+/**
+ * Whether a provider might have accepted a task, which then continues after a signal. True if the task is not in the
+ * ledger.
+ */
 export function mayBeAccepted({ record }: ResumeTarget): boolean {
   return record === null || getTaskId(record) !== null;
 }
@@ -141,6 +144,7 @@ export function unreadableFiles(entries: readonly UnreadableEntry[]): Pick<Resum
 export class ImggenFailure extends Error implements TaskFailure {
   override readonly name = "ImggenFailure";
   declare readonly ok: false;
+  /** The error and its `type`, which determines the exit code of the command line. */
   declare readonly error: ErrorDetail;
   declare readonly taskId: string | null;
   declare readonly charged: Charged;

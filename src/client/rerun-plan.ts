@@ -36,7 +36,7 @@ interface RerunCallbacks {
 }
 
 /**
- * Checks the repeated request of an image or a task (all its images), with the earlier seed and changes from flags.
+ * Checks the request that repeats an image, or all images of a task, with the earlier seed and changes from flags.
  * @returns `repeated`: the earlier task, or null if the request was changed
  * @throws UsageError, InvalidRequestError
  */
@@ -80,7 +80,10 @@ export async function checkRerun(
 interface RerunRequest {
   input: RequestInput;
   seed?: WholeNumber;
-  /** Seed of the image, if the earlier request has none. Sent, but not added, to keep the request unchanged. */
+  /**
+   * Seed of the image, if the earlier request has no seed. It is sent, but is not part of the request, which stays
+   * equal to the earlier request.
+   */
   added?: RepeatedSeed;
 }
 
@@ -163,7 +166,10 @@ function preferProvider({ record }: ImageOrigin, { settings, isSandbox }: Client
   settings.prefer("generator", record.intent.service.baseUrl, "The task's generator");
 }
 
-/** Applies the task's workflow. A paid task's generator counts as paid, because lost free requests are sent again. */
+/**
+ * Applies the task's workflow. The generator of a paid task counts as paid, because imggen submits a free request again
+ * after a lost reply.
+ */
 async function preferTaskSettings({ record }: ImageOrigin, session: ClientSession): Promise<void> {
   const { settings, folders } = session;
   if (!isGeneratorTask(record) || record.intent.service.baseUrl !== (await nameInEffect(session))) return;

@@ -110,8 +110,8 @@ export type BatchRow = (GenerateResult | TaskFailure) & {
 };
 
 /**
- * Totals of a batch: `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and `notSent`.
- * `pending` includes `waiting`: rows that are not charged yet, which a batch with the same rows resumes.
+ * Totals of a batch. `rows` is `saved + skipped + unknown + failed`. `failed` includes `pending` and `notSent`.
+ * `pending` includes `waiting`, the rows that are not charged yet and that a batch with the same rows resumes.
  */
 export interface BatchSummary {
   type: "summary";
@@ -153,6 +153,7 @@ export interface ServedTask {
   pid: number;
 }
 
+/** A task in the ledger. */
 export interface HistoryEntry extends TaskFacts {
   /** Id in the ledger. `resume` accepts this id and `taskId`. */
   id: string | null;

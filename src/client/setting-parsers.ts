@@ -47,7 +47,7 @@ function parseHeaders(label: string, text: string): Record<string, string> {
   return Object.fromEntries(pairs);
 }
 
-/** These parsers throw UsageError. `config set` stores the parsed value, but objects and durations as typed. */
+/** These parsers throw UsageError. `config set` stores the parsed value, but stores objects and durations as typed. */
 const PARSERS = {
   key: (label: string, text: string) => checkApiKey(text, label),
   baseUrl: (label: string, text: string) => checkBaseUrl(text, label),

@@ -147,7 +147,7 @@ export async function openGenerator(
   return { connection, close: async () => void (await Promise.all([provider.close(), downloads.close()])) };
 }
 
-/** Shorter than a day, because the lease of a turn lasts slightly longer than its request, and at most a day. */
+/** Shorter than a day, because a lease lasts at most a day, and the lease of a turn must outlast its request. */
 const MAX_REQUEST_MS = 23 * 3_600_000;
 
 /** Converts the seed, negative prompt and fields of a request to the generator's field names. */

@@ -95,7 +95,7 @@ function unreachable(url: URL, cause: TransportError, session: TargetSession): F
   return failed(message, hint, { baseUrl: url.href });
 }
 
-/** Checks whether the service accepts the key. A free probe suffices, because the service checks its key too. */
+/** Checks whether the service accepts the key, by a free poll of a task that does not exist. */
 async function checkKey(
   baseUrl: Setting | undefined,
   answer: ProbeResult,

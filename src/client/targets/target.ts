@@ -35,7 +35,10 @@ export interface TermsRequest {
   model?: string | undefined;
   validate?: boolean | undefined;
   dryRun?: boolean | undefined;
-  /** Whether later requests use the terms too. The loaded model is then no default, because it might change. */
+  /**
+   * Whether later requests use the terms too. If so, the loaded model is not their default, because the server might
+   * load another model.
+   */
   lasts?: boolean | undefined;
 }
 
