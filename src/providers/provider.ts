@@ -173,7 +173,7 @@ export interface Provider {
   submit(job: Job, how: SubmitOptions): Promise<SubmitReply>;
   /** Polls an accepted task once, which is free. Never throws. Absent: the provider does not return job ids. */
   poll?(taskId: string, how: PollOptions): Promise<PollReply>;
-  /** Reports an accepted task's progress until the abort. Never throws. @returns whether the task has certainly ended */
+  /** Reports a task's progress until the signal aborts. Never throws. @returns whether the task certainly ended */
   follow?(taskId: string, how: FollowOptions): Promise<boolean>;
   /**
    * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record.

@@ -19,9 +19,9 @@ import { getTaskEnd, isUnsent } from "./end.ts";
 import type { Service } from "./serve-options.ts";
 
 /**
- * Reason why no task was begun. `limit`: the daily credits do not suffice. `unsendable`: the disk or the generator
- * failed. `other body`: the Idempotency-Key belongs to another request. `damaged call`: the call's record cannot be
- * read.
+ * Reason why no task was begun.
+ * `limit`: the daily credits do not suffice. `unsendable`: the disk or the generator failed.
+ * `other body`: the Idempotency-Key belongs to another request. `damaged call`: the call's record cannot be read.
  */
 export interface BeginRefusal {
   kind: "invalid" | "no such model" | "limit" | "unsendable" | "other body" | "damaged call";

@@ -64,7 +64,7 @@ export class PackageThread {
   #thread: Thread | null = null;
   #lastId = 0;
   readonly #fetches = new Map<number, Fetch>();
-  /** Original errors of failed requests by id, because the thread receives only the message of an error. */
+  /** Original errors of failed requests by id. They are kept, because the thread receives only their messages. */
   readonly #failed = new Map<number, unknown>();
 
   constructor(modules: string, name: string) {
