@@ -32,7 +32,10 @@ export interface RunnerOptions {
 const MAX_RUNNING = 500;
 /** Number of ended tasks that stay in memory, so that clients can read their state. */
 const MAX_ENDED_TASKS = 2_000;
-/** Maximum time to join the queue before the next task starts, so that the oldest task is submitted first. */
+/**
+ * Maximum wait for a task to join its provider's queue. The next task starts only afterwards, so that the oldest task is
+ * submitted first.
+ */
 const MAX_QUEUING_MS = 1_000;
 const IDLE_MS = 60_000;
 

@@ -12,7 +12,7 @@ export interface StopResult extends Pick<StoppableJob, "taskId" | "name"> {
   isStopped: boolean | null;
 }
 
-/** Free jobs that a second signal cancels before the exit. These cancels are not recorded: `resume` polls each job. */
+/** Free jobs that a second signal cancels before the exit. The cancels are not recorded, because `resume` polls. */
 export class StoppableJobs {
   readonly #open = new Set<StoppableJob>();
   readonly #onAdded: () => void;

@@ -46,7 +46,10 @@ export function checkBudget(
   );
 }
 
-/** Checks a batch's cost with possible charges of earlier runs, even for removed rows. @throws BudgetExceededError */
+/**
+ * Checks the cost of a batch together with possible charges of earlier runs, even for rows that were removed since.
+ * @throws BudgetExceededError
+ */
 export function checkBatchBudget(
   {
     toSubmit,

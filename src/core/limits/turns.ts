@@ -222,7 +222,7 @@ export class Queue {
       this.#leaveQueue();
       this.#position = Array.isArray(ticket) ? null : { ticket, sortKey, count, renewAtMs };
     } catch (error) {
-      // If the process has a position, the error is ignored, because an expired position is better than failed waiters.
+      // If the process has a position, the error is ignored, because a lost position is better than failed requests.
       if (position === null) throw error;
       this.#position = { ...position, renewAtMs };
     }
