@@ -12,9 +12,9 @@ const MAX_BODY_LENGTH = 256 * 1024;
 const MAX_DEPTH = 8;
 
 /**
- * Returns the longest wait in a failed reply, because an earlier request would be refused again; null for none. A wait
- * can be in `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`, Google's
- * `RetryInfo`, or text such as "try again in 20s".
+ * Returns the longest wait in a failed reply, or null, because an earlier request would be refused again. A wait can be
+ * in `Retry-After` (seconds or a date), `retry-after-ms`, a field such as `{"retry_after": 20}`, Google's `RetryInfo`,
+ * or text such as "try again in 20s".
  */
 export function statedWaitMs({ headers, body = "" }: TimedReply, nowMs: number): number | null {
   const text = String(body).slice(0, MAX_BODY_LENGTH);

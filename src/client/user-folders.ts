@@ -29,7 +29,9 @@ export function workflowCopy(folders: Pick<Folders, "state">, sha256: string): s
   return path.join(workflowsFolder(folders), `${path.basename(sha256)}.json`);
 }
 
-/** @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError if both it and a home folder are missing */
+/**
+ * @throws UsageError if IMGGEN_HOME is empty or relative, NoHomeError if neither IMGGEN_HOME nor a home folder is set
+ */
 export function userFolders({ env }: Pick<ProcessContext, "env">): Folders {
   if (env.IMGGEN_HOME !== undefined) {
     const homePath = parseHome(env.IMGGEN_HOME);

@@ -68,7 +68,10 @@ export class Tickets {
     this.#clock = clock;
   }
 
-  /** Returns a ticket, or the tickets of others if there are too many. @throws the disk's error; none is taken */
+  /**
+   * Returns a ticket, or the tickets of others if there are too many.
+   * @throws the disk's error, without taking a ticket
+   */
   async take(
     resource: string,
     durationMs: number,

@@ -10,7 +10,7 @@ const FACTORS: ReadonlyMap<string, number> = new Map([
   ["4K", 4],
 ]);
 
-/** Number of pixels of which width and height are multiples, because most generators require such sizes. */
+/** Width and height are multiples of this number of pixels, because most generators require such sizes. */
 const BLOCK = 8;
 
 /** Returns a size of exactly this ratio (section 2.5): 21:9 at 1K is 1008x432. Defaults: square and 1K. */
