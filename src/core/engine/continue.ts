@@ -202,7 +202,7 @@ export async function continueClaimed(
 ): Promise<TaskReport> {
   const { task } = claimedTask;
   if (!isResumable(task.state)) {
-    // No work is left: the task's process was killed before it moved the file to `done`, or the user must decide.
+    // No work is left if the task's process was killed before it moved the file to `done`, or if the user must decide.
     await claimedTask.release();
     return taskReport(claimedTask.task);
   }

@@ -1,6 +1,6 @@
 import { type RetryRule, TRANSFER_POLICY } from "../../api/retry.ts";
 
-/** Waits in an outage, in milliseconds: requests cannot be sent, replies are lost, or the account is refused. */
+/** Waits by kind of outage, in milliseconds: requests cannot be sent, replies are lost, or the account is refused. */
 export type OutageWaits = Readonly<Record<"unsent" | "lost" | "account", readonly number[]>>;
 
 export const SUBMIT_NOT_SENT: RetryRule = { attempts: 4, baseMs: 500 };
