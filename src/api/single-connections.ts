@@ -6,7 +6,7 @@ import type { Exchange, OutgoingRequest, Sender, StreamedBody } from "./transpor
 
 /**
  * Sends each request on a new connection, because a server can close a used one at any moment, even during a submit.
- * Uses Node's client: undici 7 loads more slowly, and loses the task id after an unrequested `100 Continue`.
+ * Uses Node's client, because undici 7 loads more slowly, and loses the task id after an unrequested `100 Continue`.
  */
 export class SingleConnections implements Sender {
   readonly #connect: Connector;

@@ -174,7 +174,7 @@ function createBatch(
       return summary;
     },
     async *[Symbol.asyncIterator]() {
-      // Results are not buffered: the batch waits until the caller reads each result or leaves its loop.
+      // Results are not buffered, so the batch waits until the caller reads each result or leaves its loop.
       const { readable, writable } = new TransformStream<BatchRow, BatchRow>();
       const rows = writable.getWriter();
       const onRow = (row: BatchRow) => rows.write(row).catch(() => {});

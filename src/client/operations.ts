@@ -26,7 +26,7 @@ export interface DestinationOptions {
 }
 
 interface PollOptions extends DestinationOptions {
-  /** Null: each task is polled once. */
+  /** null to poll each task once. */
   wait: WaitSettings | null;
 }
 

@@ -22,7 +22,7 @@ type Setting = { value: string; label: string };
 
 type Account = { baseUrl: string; apiKey: string } | undefined;
 
-/** Timeout of a check: a third of a poll's timeout, because the user is waiting. */
+/** Timeout of a check. It is a third of a poll's timeout, because the user is waiting. */
 const TIMEOUT_MS = 5_000;
 
 /** Probes a service at no cost. @throws NotChecked if the settings cannot be read */
