@@ -11,7 +11,8 @@ const OTHER_HOST = `Check the base URL, and that it leads to the service and not
 const NOT_TLS =
   "Check the base URL and its port, and that it leads to the service and not to another server.";
 
-const PROCESS_HINT = "Run imggen again without limits on memory or on Node.js (ulimit -v, NODE_OPTIONS).";
+const PROCESS_HINT =
+  "Run the command again without limits on memory or on Node.js (ulimit -v, NODE_OPTIONS).";
 
 /** Reasons and next steps by error code, for connections that were refused as unsafe. */
 const UNTRUSTED_REASONS: Record<string, [what: string, hint: string]> = {

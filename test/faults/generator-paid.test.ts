@@ -79,7 +79,7 @@ describe("a paid request", () => {
     const run = await generate("--image", `${host.origin}/fox.png`, "--generator-timeout", "1s");
     expect(await world.aftermath(run)).toMatchObject({ exit: 2, type: "invalid_request", charged: "no" });
     expect(JSON.parse(run.stdout).error.message).toMatch(
-      /fox\.png could not be downloaded: the time .* over/,
+      /fox\.png could not be downloaded: the time limit .* exceeded/,
     );
     expect(server.submits()).toEqual([]);
   });

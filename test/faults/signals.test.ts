@@ -336,7 +336,8 @@ it.each([
   await pause(1);
   program.kill("SIGINT");
   const run = await end;
-  expect(run.code).toBe(130);
+  // If a file operation still runs, as on a busy machine, the program ends itself with the signal: 130 in a shell as well.
+  expect([130, "SIGINT"]).toContain(run.code ?? run.signal);
   const last = jsonLines(run.stdout).filter((line) => !("row" in Object(line)));
   expect(last, run.stdout).toHaveLength(1);
 });
