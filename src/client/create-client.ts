@@ -85,7 +85,7 @@ function variable(name: string, value: string | undefined): Record<string, strin
   return value === undefined ? {} : { [name]: value };
 }
 
-/** Names of options and actions in messages. An action without a call is shown as a command. */
+/** Names of options and actions in messages. An action that the package has no call for is shown as a command. */
 export const PACKAGE_WORDS: Vocabulary = {
   options: {
     output: "output",

@@ -60,7 +60,7 @@ const PARSERS = {
   text: requireText,
   seed: parseSeedOption,
   pixels: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 64, max: 8192 }),
-  places: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 1, max: 64 }),
+  slots: (label: string, text: string) => parseWholeNumberOption(label, text, { min: 1, max: 64 }),
   sizeForm: (label: string, text: string) => parseChoice(text.trim(), label, SIZE_FORMS),
   fields: providerFields,
   jsonFields,

@@ -102,10 +102,10 @@ const MAX_PAUSE_MS = 200;
 /** Retries a rename or a removal on Windows while the file is in use. @throws the error of the last attempt */
 export async function retryWhileInUse<Result>(
   change: () => Result | Promise<Result>,
-  onPlatform: NodeJS.Platform = platform(),
+  osName: NodeJS.Platform = platform(),
   timeoutMs = RETRY_TIMEOUT_MS,
 ): Promise<Result> {
-  const pauses = retryPauses(onPlatform, timeoutMs);
+  const pauses = retryPauses(osName, timeoutMs);
   for (;;) {
     try {
       return await change();

@@ -37,7 +37,7 @@ export async function createAtomically(
 }
 
 /** Creates a private file, or renews its time, so that it is not removed as old. @throws the disk's error */
-export async function createCopy(file: string, content: string | Uint8Array): Promise<void> {
+export async function createOrRenew(file: string, content: string | Uint8Array): Promise<void> {
   if (await createAtomically(file, content, 0o600)) return;
   await ignoreUnsupported(() => promises.utimes(file, new Date(), new Date()));
   if (!isPresent(file)) await createAtomically(file, content, 0o600);

@@ -52,7 +52,7 @@ export interface GeneratorTerms extends FieldTerms {
   isFree: boolean;
   /** Whether the generator is an `imggen serve`, which fetches reference images from URLs and reports its price. */
   isServer?: true;
-  /** Whether the generator is free only by default. If so, a replacement of an earlier paid request is paid too. */
+  /** Whether the generator is free only because no setting says otherwise. Then a repeated paid request stays paid. */
   isFreeByDefault?: boolean;
   price?: number | null;
   defaultModel: string | ImggenError;

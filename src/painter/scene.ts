@@ -71,11 +71,11 @@ function drawSky(stage: Stage): Shape[] {
   const { width, horizon, unit, light, sunX, excluded, random } = stage;
   const altitude = Math.min(0.8, light.altitude * random("sun").between(0.8, 1.15));
   const sun: Foot = [sunX, horizon * (1 - altitude) + unit * 0.05, unit / 900, unit / 900];
-  const isDark = excluded.has(light.stars === 1 ? "moon" : "sun");
+  const isSunExcluded = excluded.has(light.stars === 1 ? "moon" : "sun");
   return [
     { outline: [rectangle(0, 0, width, horizon + unit * 0.12)], colors: light.sky, opacity: 1 },
     ...drawRow(stage, "star", [170 * light.stars, 0.004, 0, 0, 0.55]),
-    ...toShapes(stage, SCENERY.sun, light.sun, isDark ? [] : [sun]),
+    ...toShapes(stage, SCENERY.sun, light.sun, isSunExcluded ? [] : [sun]),
     ...drawRow(stage, "cloud", [3, 0.08, 0, 0.1, 0.45]),
   ];
 }
@@ -123,9 +123,9 @@ function drawSubject(stage: Stage, [relativeHeight = 0, position = 0]: number[])
   const y = stage.crest(x) + (height - stage.crest(x)) * position;
   const maxHeight = Math.min(y * 0.88, height * 0.9, Math.min(x, width - x) * 1.8);
   const size = Math.min(unit * relativeHeight * random.between(0.85, 1.15), maxHeight) / 100;
-  const across = size * random.pick([side, side, 1, -1]);
-  const upright = toShapes(stage, subject.drawing, subject.main, [[x, y, across, size]]);
+  const signedSize = size * random.pick([side, side, 1, -1]);
+  const upright = toShapes(stage, subject.drawing, subject.main, [[x, y, signedSize, size]]);
   if (!subject.isAfloat) return upright;
-  const below = toShapes(stage, subject.drawing, subject.main, [[x, y, across, -size]]);
+  const below = toShapes(stage, subject.drawing, subject.main, [[x, y, signedSize, -size]]);
   return [...below.map((shape) => ({ ...shape, opacity: shape.opacity * 0.35 })), ...upright];
 }

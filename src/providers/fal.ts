@@ -87,8 +87,8 @@ async function pollRequest(id: string, server: ProviderServer, poll: JobPoll): P
   const statusReply = await poll.get(server.ownUrl(status), (fields) => {
     isDone = fields.status === "COMPLETED";
     metrics = fields.metrics;
-    const isRunning = isDone || fields.status === "IN_QUEUE" || fields.status === "IN_PROGRESS";
-    if (isRunning) return { status: "running", providerState: String(fields.status) };
+    const hasNotFailed = isDone || fields.status === "IN_QUEUE" || fields.status === "IN_PROGRESS";
+    if (hasNotFailed) return { status: "running", providerState: String(fields.status) };
     return isFailedState(fields.status) ? poll.failed(failureMessage(fields.status, fields)) : null;
   });
   if (!isDone) return statusReply;

@@ -112,7 +112,7 @@ export interface ProviderDeps {
   clock: Clock;
   /** Folder in which model descriptions are cached for a day. Absent: no cache. */
   cacheFolder?: string | undefined;
-  /** Folder for private copies of workflows. Absent: no task is started. */
+  /** Folder for private copies of workflows. Absent if this run starts no task. */
   workflows?: string | undefined;
   /** Environment variables for the keys of installed packages. */
   packageKeys?: readonly string[];

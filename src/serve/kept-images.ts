@@ -6,7 +6,7 @@ import { DiskFile } from "../lib/disk-file.ts";
 import { removeIfPossible, removeOldFiles } from "../lib/durable.ts";
 import { sha256Hex } from "../lib/file-digest.ts";
 import { inspectBytes } from "../lib/image/inspect.ts";
-import { createCopy, randomDigits } from "../lib/write-whole.ts";
+import { createOrRenew, randomDigits } from "../lib/write-whole.ts";
 import { REFERENCE_TYPES } from "../task/request.ts";
 
 /** Lifetime of a downloaded image. The image is not removed at once, because the client might not have saved it. */
@@ -61,7 +61,7 @@ export async function keepReference(bytes: Buffer, folder: string): Promise<stri
   const inspection = inspectBytes(bytes);
   if (!inspection.ok || !REFERENCE_TYPES.includes(inspection.image.type)) return null;
   const file = path.join(folder, `${sha256Hex(bytes)}.${inspection.image.extension}`);
-  await createCopy(file, bytes);
+  await createOrRenew(file, bytes);
   return pathToFileURL(file).href;
 }
 

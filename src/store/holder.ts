@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import type { ProcessIdentity } from "../lib/processes.ts";
 import type { HeldTicket, Tickets } from "../lib/tickets.ts";
 
-export const HOLDER_MS = 60_000;
+export const TICKET_DURATION_MS = 60_000;
 
 /** Shows other processes that this process is working on its tasks. One ticket for all tasks saves writes. */
 export class Holder {
@@ -45,7 +45,10 @@ export class Holder {
     ticket.release();
   }
 
-  /** Whether the process with this mark is working on a task; true if unknown. @throws the disk's error */
+  /**
+   * Whether the process with this mark is working on a task. Each task of a living other process counts, because its
+   * mark does not show at which task the process works. @throws the disk's error
+   */
   isClaimed(id: string, mark: string | null): boolean {
     if (mark === null) return false;
     return mark === this.mark ? this.has(id) : this.#tickets.listActive(ticketName(mark)).length > 0;
@@ -62,11 +65,11 @@ export class Holder {
 
   async #announce(): Promise<void> {
     this.#ticket = await this.#takeTicket();
-    this.#timer = setInterval(() => void this.#renew(), HOLDER_MS / 3).unref();
+    this.#timer = setInterval(() => void this.#renew(), TICKET_DURATION_MS / 3).unref();
   }
 
   async #takeTicket(): Promise<HeldTicket> {
-    const ticket = await this.#tickets.take(ticketName(this.mark), HOLDER_MS, {
+    const ticket = await this.#tickets.take(ticketName(this.mark), TICKET_DURATION_MS, {
       max: Number.POSITIVE_INFINITY,
     });
     if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
@@ -80,7 +83,7 @@ export class Holder {
   async #renew(): Promise<void> {
     try {
       const previous = this.#ticket;
-      if (previous === null || previous.renew(HOLDER_MS)) return;
+      if (previous === null || previous.renew(TICKET_DURATION_MS)) return;
       const ticket = await this.#takeTicket();
       if (this.#ticket !== previous) return ticket.release();
       this.#ticket = ticket;

@@ -38,7 +38,7 @@ const TABLE = {
     help: "how a size is sent: WxH, width,height, aspect_ratio",
   },
   generatorConcurrency: {
-    type: "places",
+    type: "slots",
     help: "requests at once, over all processes",
   },
   generatorTimeout: {

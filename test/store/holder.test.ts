@@ -3,7 +3,7 @@ import path from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { Processes } from "../../src/lib/processes.ts";
 import { Tickets } from "../../src/lib/tickets.ts";
-import { HOLDER_MS, Holder } from "../../src/store/holder.ts";
+import { Holder, TICKET_DURATION_MS } from "../../src/store/holder.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { identity, someProcesses } from "../support/some-processes.ts";
 import { temporaryFolder } from "../support/temporary-folder.ts";
@@ -58,7 +58,7 @@ describe("a process that holds tasks", () => {
     const elsewhere = { self: identity(1, "elsewhere"), isAlive: () => null };
     const holder = which.startsWith("that") ? withProcesses(elsewhere) : as(2);
     await holder.hold(TASK);
-    clock.advance(HOLDER_MS - 1);
+    clock.advance(TICKET_DURATION_MS - 1);
     expect(as(1).isClaimed(TASK, holder.mark)).toBe(true);
     clock.advance(1);
     expect(as(1).isClaimed(TASK, holder.mark)).toBe(false);
@@ -72,14 +72,14 @@ describe("a process that holds tasks", () => {
     await holder.hold(TASK);
     const [first] = await namesIn(folder);
     for (let each = 0; each < 6; each++) {
-      clock.advance(HOLDER_MS / 3);
-      await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+      clock.advance(TICKET_DURATION_MS / 3);
+      await vi.advanceTimersByTimeAsync(TICKET_DURATION_MS / 3);
       expect(as(2).isClaimed(TASK, holder.mark)).toBe(true);
     }
     expect(await namesIn(folder)).toEqual([first]);
-    clock.advance(10 * HOLDER_MS);
+    clock.advance(10 * TICKET_DURATION_MS);
     expect(as(2).isClaimed(TASK, holder.mark)).toBe(false);
-    await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+    await vi.advanceTimersByTimeAsync(TICKET_DURATION_MS / 3);
     await vi.waitFor(() => expect(as(2).isClaimed(TASK, holder.mark)).toBe(true));
     holder.release(TASK);
     expect(await namesIn(folder)).toEqual([]);
@@ -92,11 +92,11 @@ describe("a process that holds tasks", () => {
     const tickets = new Tickets(folder, processes.as(1), clock);
     const holder = new Holder(tickets);
     await holder.hold(TASK);
-    clock.advance(10 * HOLDER_MS);
+    clock.advance(10 * TICKET_DURATION_MS);
     vi.spyOn(tickets, "take").mockRejectedValueOnce(Object.assign(new Error("full"), { code: "ENOSPC" }));
-    await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+    await vi.advanceTimersByTimeAsync(TICKET_DURATION_MS / 3);
     expect(as(2).isClaimed(TASK, holder.mark)).toBe(false);
-    await vi.advanceTimersByTimeAsync(HOLDER_MS / 3);
+    await vi.advanceTimersByTimeAsync(TICKET_DURATION_MS / 3);
     await vi.waitFor(() => expect(as(2).isClaimed(TASK, holder.mark)).toBe(true));
   });
 

@@ -74,7 +74,7 @@ async function runServe(
   }
 }
 
-/** Formats an event: `14:30:05 task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
+/** Formats an event, such as `task_3f9c completed, sdxl, 1024x1024, 8.1 s, 3 waiting`. */
 export function eventLine(event: ServeEvent): LogLine {
   switch (event.kind) {
     case "ended":

@@ -68,10 +68,10 @@ export async function startOnPort<Server>(
 export function exportCommands(
   settings: Readonly<Record<string, string>>,
   { SHELL = "" }: Environment,
-  onPlatform: NodeJS.Platform = platform(),
+  osName: NodeJS.Platform = platform(),
 ): string[] {
   return Object.entries(settings).map(([name, value]) => {
-    if (onPlatform === "win32") return `$env:${name} = "${value}"`;
+    if (osName === "win32") return `$env:${name} = "${value}"`;
     return SHELL.endsWith("/fish")
       ? `set -gx ${name} ${shellWord(value)}`
       : `export ${name}=${shellWord(value)}`;

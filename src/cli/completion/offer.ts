@@ -17,7 +17,8 @@ import { type CompletionSources, commandNames, completeValue } from "./values.ts
 
 /**
  * Prints the kind of paths on the first line, then a candidate on each line, with its description after two spaces.
- * @param words word at the cursor after a `=`, because some shells drop an empty word; then the words before the cursor
+ * @param words the word at the cursor, then the words before it. The first word begins with `=`, because some shells
+ * drop an empty word.
  */
 export async function printCompletions(
   [current = "=", ...words]: readonly string[],

@@ -61,9 +61,9 @@ export async function writeToReader(
 }
 
 /** Whether a write failed because the reader has closed the pipe. Windows reports EOF in this case. */
-export function isClosedPipe(error: unknown, onPlatform: NodeJS.Platform = platform()): boolean {
+export function isClosedPipe(error: unknown, osName: NodeJS.Platform = platform()): boolean {
   const code = errorCode(error);
-  return code === "EPIPE" || (code === "EOF" && onPlatform === "win32");
+  return code === "EPIPE" || (code === "EOF" && osName === "win32");
 }
 
 export function unreadError(reason: InterruptedError): InterruptedError {

@@ -123,8 +123,8 @@ function fitWidths(columns: readonly TableColumn[], fullWidths: readonly number[
     widths[at] = fullWidths[at] ?? 0;
     if (totalWidth() > room) widths[at] = 0;
   }
-  const minimalWidths = columns.map(() => 1);
-  shrink(widths, requiredColumns, minimalWidths, () => totalWidth() - room);
+  const oneCharacterWidths = columns.map(() => 1);
+  shrink(widths, requiredColumns, oneCharacterWidths, () => totalWidth() - room);
   return widths;
 }
 

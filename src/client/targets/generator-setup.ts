@@ -59,10 +59,13 @@ export function loadTaskGenerator(
   if (setting && isInEffect) return loadGenerator(setting, source);
   const spec = resolveSpec(name, TASK_GENERATOR_LABEL, source);
   const key = getTaskKey(spec, keyId, source) ?? getKeyForOrigin(spec, source);
-  const isSent = key === null && keyId !== GENERATOR_KEY_ID;
+  const needsKeyHint = key === null && keyId !== GENERATOR_KEY_ID;
   return {
     spec,
-    options: { ...withKey(spec, defaultOptions(spec), key), ...(isSent && { keyVariable: KEY_VARIABLE }) },
+    options: {
+      ...withKey(spec, defaultOptions(spec), key),
+      ...(needsKeyHint && { keyVariable: KEY_VARIABLE }),
+    },
   };
 }
 

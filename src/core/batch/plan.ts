@@ -163,7 +163,7 @@ export async function planBatch(checked: readonly CheckedRow[], deps: PlanDeps):
 function shouldResubmit(state: RowState, entry: Attempt, deps: PlanDeps): boolean {
   if (!deps.resubmits.has(state)) return false;
   if (state === "unknown") return isUnknownFinal(entry, deps);
-  // A waiting task is continued instead, because a second task would be charged too.
+  // The row is submitted by its waiting task, because a second task would be charged too.
   return entry?.kind !== "task" || entry.task.state !== "waiting";
 }
 

@@ -64,7 +64,7 @@ export function getEarlierState(
     case "accepted":
     case "completed": {
       if (ledger.isClaimed(task)) return ledger.isUnreachable(task) ? "out of sight" : "alive";
-      // The task has nothing to continue, because `resume` would close it without a submit.
+      // `resume` would not submit such a task, but close it, so there is nothing to continue.
       if (endsUnsent(task)) return "none";
       if (isUnknown(task)) return "partly unknown";
       return ledger.clock.now() - Date.parse(task.submittedAt) > OLD_MS ? "old" : "resumable";

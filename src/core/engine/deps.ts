@@ -107,11 +107,11 @@ export interface TaskDeps {
   /** Free jobs that a second signal cancels. */
   stoppable?: StoppableJobs | undefined;
   /** Absent for a command, whose task ends with the run. */
-  keeping?: Keeping | undefined;
+  keeping?: ServerTaskOptions | undefined;
 }
 
 /** Options of a server. Its tasks do not end if their requests cannot be sent. */
-export interface Keeping {
+export interface ServerTaskOptions {
   /** Grace period after a signal for requests in flight, in milliseconds. */
   graceMs: number;
   /** Aborted while requests of the task must not be submitted. Requests that were submitted before still finish. */

@@ -30,7 +30,7 @@ import type { ClaimedTask } from "./claimed-task.ts";
 import { providerName, type TaskDeps } from "./deps.ts";
 import type { ProgressFacts } from "./events.ts";
 import { createJob } from "./jobs.ts";
-import { endLine } from "./reply-lines.ts";
+import { createEndLine } from "./reply-lines.ts";
 import { timeLimitError } from "./send.ts";
 import { noLongerKnownError } from "./task-error.ts";
 import { withinLimit } from "./time-limit.ts";
@@ -196,7 +196,7 @@ async function recordWait(
       if (claimedTask.isLost) return claimedTask.takenOverError();
       const storeError = await storeReply(claimedTask, job, task, deps);
       if (storeError !== null) return storeError;
-      await claimedTask.record(endLine(task, job, isoTime(deps.clock.now()), waitResult));
+      await claimedTask.record(createEndLine(task, job, isoTime(deps.clock.now()), waitResult));
       if (task.status === "completed")
         await deps.schedules.learn(claimedTask.task.intent.request, waitResult);
       return null;

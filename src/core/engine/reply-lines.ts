@@ -72,7 +72,7 @@ function timeLimitReason({ isStopped }: UnknownReply, { requestMs }: IntentTerms
   return isStopped ? limit : `${limit} The generator may still work on it for a while.`;
 }
 
-export function endLine(
+export function createEndLine(
   end: EndedState,
   { request, attempt }: Pick<AttemptReply, "request" | "attempt">,
   at: string,

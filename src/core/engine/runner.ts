@@ -143,7 +143,7 @@ export class Runner {
   async #work(): Promise<void> {
     while (!this.#closing.signal.aborted) {
       const next = this.#next();
-      if (next === undefined) await this.#pause();
+      if (next === undefined) await this.#waitForWork();
       else await this.#begin(next);
     }
   }
@@ -157,7 +157,7 @@ export class Runner {
     return dueTasks.find(({ dropReason, hasWork }) => dropReason !== null || (hasCapacity && hasWork));
   }
 
-  async #pause(): Promise<void> {
+  async #waitForWork(): Promise<void> {
     if (this.#wake.signal.aborted) {
       this.#wake = new AbortController();
       return;
@@ -193,7 +193,8 @@ export class Runner {
 
   async #run(entry: QueuedTask): Promise<void> {
     const { signal } = this.#closing;
-    const hasRun = entry.dropReason === null ? await this.#drive(entry, signal) : await this.#close(entry);
+    const hasRun =
+      entry.dropReason === null ? await this.#drive(entry, signal) : await this.#endUnsent(entry);
     if (!hasRun) return this.#forget(entry);
     // An image that was completed within the grace period is saved too.
     const isUnsaved = entry.task.state === "completed" && !isAtEnd(entry.task);
@@ -229,7 +230,7 @@ export class Runner {
   }
 
   /** Ends the unsent requests of a dropped task. @returns false if another process has claimed the task */
-  async #close(entry: QueuedTask): Promise<boolean> {
+  async #endUnsent(entry: QueuedTask): Promise<boolean> {
     const claimedTask = await this.#claim(entry);
     if (claimedTask === "claimed") return false;
     if (claimedTask !== "ended") {

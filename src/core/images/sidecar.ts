@@ -90,7 +90,7 @@ function redactImageUrls({ image, ...request }: GenerationRequest): GenerationRe
   return { ...request, image: Array.isArray(image) ? image.map(redactUrl) : redactUrl(image) };
 }
 
-/** Maximum size of a sidecar, in bytes. A sidecar is smaller, because prompts have at most 20,000 characters. */
+/** Maximum number of bytes to read. No sidecar is that large, because prompts have at most 20,000 characters. */
 const MAX_BYTES = 1024 * 1024;
 
 export async function readSidecar(image: string): Promise<Sidecar | null> {

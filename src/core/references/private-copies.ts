@@ -5,7 +5,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { sha256Hex } from "../../lib/file-digest.ts";
 import { readRegular } from "../../lib/read-file.ts";
 import { action, phrase } from "../../lib/wording.ts";
-import { createCopy } from "../../lib/write-whole.ts";
+import { createOrRenew } from "../../lib/write-whole.ts";
 import { isLocalFile } from "../../models/rules/images.ts";
 import { StateFolderError } from "../../store/store-errors.ts";
 import type { GenerationRequest } from "../../task/request.ts";
@@ -83,7 +83,7 @@ export class PrivateCopies implements RequestReferences {
       });
     try {
       await makeFolder(folder, 0o700);
-      await createCopy(this.#copyPath(file), bytes);
+      await createOrRenew(this.#copyPath(file), bytes);
     } catch (error) {
       throw new StateFolderError(folder, error);
     }

@@ -25,7 +25,7 @@ import {
 import { createIdJob, createJob } from "../engine/jobs.ts";
 import { distinctTasks, type NamedTask } from "../engine/named-tasks.ts";
 import { originOfFile } from "../engine/origin.ts";
-import { endLine } from "../engine/reply-lines.ts";
+import { createEndLine } from "../engine/reply-lines.ts";
 import { createIdReport, type TaskReport, taskReport } from "../engine/report.ts";
 import { noLongerKnownError, taskFailedError } from "../engine/task-error.ts";
 import { MissingProviderError } from "../errors.ts";
@@ -207,7 +207,7 @@ async function waitForJobs(
   return polledTask;
 }
 
-type PolledJob = Parameters<typeof endLine>[0] | { status: "running" };
+type PolledJob = Parameters<typeof createEndLine>[0] | { status: "running" };
 
 /** Returns the task with the polled state, without recording the state. */
 function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: TaskDeps): Task {
@@ -217,7 +217,7 @@ function withState(task: Task, job: AcceptedJob, state: PolledJob, { clock }: Ta
     return task.state === "failed" || task.state === "unknown" || job.isGone
       ? withLine(task, { type: "accepted", at, request, attempt, taskId })
       : task;
-  return withLine(task, endLine(state, job, at));
+  return withLine(task, createEndLine(state, job, at));
 }
 
 /** A free request whose process has ended counts as waiting for another submit. */
@@ -299,7 +299,11 @@ async function statusOfId(
   return createEndedReport(report, id, reply.task);
 }
 
-function createEndedReport(report: TaskReport, id: string, end: Parameters<typeof endLine>[0]): TaskReport {
+function createEndedReport(
+  report: TaskReport,
+  id: string,
+  end: Parameters<typeof createEndLine>[0],
+): TaskReport {
   if (end.status === "failed")
     return { ...report, state: "failed", charged: end.charged ?? "unknown", error: taskFailedError(id, end) };
   const usage = end.usage && { usage: end.usage };

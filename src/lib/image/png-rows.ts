@@ -52,11 +52,11 @@ export function hasAllRows(header: PngHeader, pixels: readonly Buffer[]): boolea
 function rowBytes({ width, height, bitDepth, colorType, isInterlaced }: PngHeader): number | null {
   const samples = SAMPLES.get(colorType);
   if (samples === undefined || ![1, 2, 4, 8, 16].includes(bitDepth)) return null;
-  const rows = (columns: number, count: number) =>
+  const countBytes = (columns: number, count: number) =>
     columns === 0 ? 0 : count * (1 + Math.ceil((columns * samples * bitDepth) / 8));
-  if (!isInterlaced) return rows(width, height);
+  if (!isInterlaced) return countBytes(width, height);
   const sizes = PASSES.map(([x, y, stepX, stepY]) =>
-    rows(Math.max(0, Math.ceil((width - x) / stepX)), Math.max(0, Math.ceil((height - y) / stepY))),
+    countBytes(Math.max(0, Math.ceil((width - x) / stepX)), Math.max(0, Math.ceil((height - y) / stepY))),
   );
   return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }

@@ -6,7 +6,7 @@ import { stringifyExact } from "../../lib/exact-integer.ts";
 import { sha256Hex } from "../../lib/file-digest.ts";
 import { isPng, pngText } from "../../lib/image/png-text.ts";
 import { readRegular } from "../../lib/read-file.ts";
-import { createCopy } from "../../lib/write-whole.ts";
+import { createOrRenew } from "../../lib/write-whole.ts";
 import type { JobOptions } from "../../task/intent.ts";
 import type { GeneratorOptions } from "../kind.ts";
 import { ProviderError, unsendable } from "../provider.ts";
@@ -67,7 +67,7 @@ export class Workflows {
   async #keep({ sha256, text }: Workflow, folder: string): Promise<void> {
     try {
       await makeFolder(folder, 0o700);
-      await createCopy(path.join(folder, `${sha256}.json`), text);
+      await createOrRenew(path.join(folder, `${sha256}.json`), text);
     } catch (cause) {
       const message = `Nothing was sent: the workflow cannot be saved in ${folder}: ${errorText(cause)}.`;
       const hint = "Free some space or fix the folder.";

@@ -9,7 +9,7 @@ import { failedPoll, toClause } from "../failures.ts";
 import { decodeImages, findImageUrls, isDataUrl, type ReplyImage } from "../found-images.ts";
 import { fieldText, type JobPoll } from "../job-poll.ts";
 import type { ProviderDeps, ServerSetup } from "../kind.ts";
-import * as port from "../provider.ts";
+import * as core from "../provider.ts";
 import { ProviderServer } from "../provider-http.ts";
 import { referenceUrls } from "../reference-files.ts";
 import { parseLenientJson, parseReplyJson } from "../reply-json.ts";
@@ -28,7 +28,7 @@ export function packageProvider(
   setup: ServerSetup,
   definition: ProviderPackage,
   deps: ProviderDeps,
-): port.Provider {
+): core.Provider {
   const { key, model, isPaid } = setup.options;
   const { url } = setup;
   const { otherHosts } = definition;
@@ -64,7 +64,7 @@ export function packageProvider(
   };
 }
 
-type CheckedJob = Parameters<NonNullable<port.Provider["check"]>>[0];
+type CheckedJob = Parameters<NonNullable<core.Provider["check"]>>[0];
 
 function findProblem(
   job: CheckedJob,
@@ -91,7 +91,7 @@ function isId(id: unknown): id is string {
 }
 
 /** @throws ProviderError (invalid) if the package cannot build a request; the signal's reason if the signal aborts */
-async function buildRequest(job: port.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
+async function buildRequest(job: core.Job, provider: Provider, context: JobContext): Promise<ServiceRequest> {
   const urls = referenceUrls(job.references, context);
   const images = urls.map((url) => (typeof url === "string" ? url : url.text()));
   try {
@@ -101,13 +101,13 @@ async function buildRequest(job: port.Job, provider: Provider, context: JobConte
     return { path, body };
   } catch (cause) {
     const { aborted, reason } = context.signal;
-    if (aborted && cause === reason && !(cause instanceof port.TimeLimitError)) throw cause;
+    if (aborted && cause === reason && !(cause instanceof core.TimeLimitError)) throw cause;
     const message = `The package cannot build a request: ${toClause(errorText(cause))}.`;
-    throw port.unsendable(message, { cause });
+    throw core.unsendable(message, { cause });
   }
 }
 
-type JobParts = Pick<port.Job, "taskId" | "request" | "options" | "references">;
+type JobParts = Pick<core.Job, "taskId" | "request" | "options" | "references">;
 
 function packageJob(job: JobParts, images: readonly string[]): Job {
   const { taskId, request, options } = job;
@@ -119,9 +119,9 @@ function packageJob(job: JobParts, images: readonly string[]): Job {
 
 /** Error that `fetch` throws through the package's code after a failed poll. `reply`: result of the poll. */
 class FailedPollError extends Error {
-  readonly reply: port.PollReply;
+  readonly reply: core.PollReply;
 
-  constructor(reply: port.PollReply) {
+  constructor(reply: core.PollReply) {
     super("no usable reply");
     this.reply = reply;
   }
@@ -132,7 +132,7 @@ async function pollPackage(
   provider: Provider,
   poll: JobPoll,
   server: ProviderServer,
-): Promise<port.PollReply> {
+): Promise<core.PollReply> {
   const fetch: Fetch = async (address) => {
     const values: unknown[] = [];
     const reply = await poll.get(resolveUrl(address, server), (_fields, json) => {
@@ -154,10 +154,10 @@ async function pollPackage(
 
 /** Limits the time of a poll. A late poll counts as failed, because a poll is safe to repeat. Never throws. */
 async function limitPoll(
-  poll: Promise<port.PollReply>,
-  { signal, timeoutMs }: port.PollOptions,
+  poll: Promise<core.PollReply>,
+  { signal, timeoutMs }: core.PollOptions,
   { clock }: ProviderDeps,
-): Promise<port.PollReply> {
+): Promise<core.PollReply> {
   try {
     return await waitForPackage(poll, signal, clock, timeoutMs);
   } catch (error) {
@@ -165,7 +165,7 @@ async function limitPoll(
   }
 }
 
-function toPolledState(state: JobState, poll: JobPoll): port.PolledState {
+function toPolledState(state: JobState, poll: JobPoll): core.PolledState {
   switch (state.status) {
     case "running":
       return { status: "running", providerState: null };
@@ -223,9 +223,9 @@ async function listModels(
     if (names !== null && !Array.isArray(names)) throw new Error("its models are not a list");
     return names?.filter((name) => typeof name === "string") ?? null;
   } catch (cause) {
-    if (cause instanceof port.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
+    if (cause instanceof core.ProviderError || (signal.aborted && cause === signal.reason)) throw cause;
     const message = `The package cannot list its models: ${toClause(server.mask(errorText(cause)))}.`;
-    throw new port.ProviderError(message, { kind: "unsent" }, { cause });
+    throw new core.ProviderError(message, { kind: "unsent" }, { cause });
   }
 }
 

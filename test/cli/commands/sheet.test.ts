@@ -39,7 +39,7 @@ describe("--sheet", () => {
   const entry = (values: SheetEntry["values"], end = "0.4 s"): SheetEntry => ({
     image: null,
     values: { prompt: "a fox", model: "z-image", ratio: "1:1", cost: "2 credits", ...values },
-    end,
+    outcomeText: end,
   });
   const labels = ({ cells }: ReturnType<typeof layOutSheet>) => cells.map(({ label }) => label);
 

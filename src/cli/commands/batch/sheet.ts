@@ -67,7 +67,7 @@ function isFile(file: string): boolean {
 export interface SheetEntry {
   image: string | null;
   values: RowValues;
-  end: string;
+  outcomeText: string;
 }
 
 function sheetEntry(end: RowResult): SheetEntry {
@@ -77,7 +77,7 @@ function sheetEntry(end: RowResult): SheetEntry {
   return {
     image: report?.files[0]?.path ?? null,
     values: { ...rowValues(row), cost: creditsText(row.checked.credits, report?.free) },
-    end: joinNonEmpty([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
+    outcomeText: joinNonEmpty([seconds, state === "saved" ? "" : rowStateText(end)], DOT),
   };
 }
 
@@ -98,9 +98,9 @@ export function layOutSheet(entries: readonly SheetEntry[]): { top: string[]; ce
   const common = entries[0]?.values ?? {};
   const prompt = isCommon("prompt") ? truncate(common.prompt ?? "", MAX_PROMPT_LENGTH) : "";
   const settings = settingsText(common, isCommon).replace(/credits?$/, "$& each");
-  const cells = entries.map(({ image, values, end }) => {
+  const cells = entries.map(({ image, values, outcomeText }) => {
     const cellPrompt = isCommon("prompt") ? "" : truncate(values.prompt ?? "", MAX_LABEL_LENGTH);
-    const facts = joinNonEmpty([settingsText(values, (name) => !isCommon(name)), end], DOT);
+    const facts = joinNonEmpty([settingsText(values, (name) => !isCommon(name)), outcomeText], DOT);
     return { image, label: joinNonEmpty([cellPrompt, facts], "\n") };
   });
   return { top: [prompt, settings].filter(Boolean), cells };
