@@ -42,7 +42,7 @@ describe("a client of the user's own generator", () => {
     [{ fields: { steps: () => 4 } }, "generate: fields must be an object of JSON values."],
     [{ seed: -1 }, "generate: seed must be at least 0."],
     [{ seed: "99999999999999999999" }, "generate: seed must be at most 18446744073709551615."],
-    [{ seed: 2 ** 53 }, "generate: seed must be a whole number, beyond 2^53 - 1 as text."],
+    [{ seed: 2 ** 53 }, "generate: seed must be a whole number, given as a string if it is above 2^53 - 1."],
   ])("refuses %j", async (options, message) => {
     const { client, output, generator } = await world();
     // Callers without types give anything.

@@ -35,8 +35,8 @@ it("says once a run which main noun the sandbox's painter does not know", async 
   const manifest = await world.manifest(["an elephant in the desert", "a hippo", "a fox"]);
   const { code, stderr } = await world.run(["batch", manifest, ...MODEL, "--sandbox", "--concurrency", "1"]);
   expect(code).toBe(0);
-  const said = 'The sandbox\'s painter cannot draw "elephant".';
-  expect(stderr.match(/^The sandbox's painter .*$/gm)).toEqual([said]);
+  const said = 'The sandbox draws placeholders, and cannot draw "elephant".';
+  expect(stderr.match(/^The sandbox draws .*$/gm)).toEqual([said]);
 });
 
 it("the embedded sandbox never sees the real key, needs none, and is found again by resume", async () => {

@@ -23,7 +23,7 @@ it("what a server has before it is in the history; killed, its tasks are finishe
   ]);
   expect(await world.run(["resume"])).toMatchObject({
     code: 0,
-    stderr: `2 tasks are skipped, because imggen serve (pid ${first.program.pid}) runs them.\n`,
+    stderr: `Skipped 2 tasks of imggen serve, which is running (pid ${first.program.pid}).\n`,
   });
   const { pid } = first.program;
   expect(JSON.parse((await world.run(["resume", "--json"])).stdout)).toEqual({

@@ -60,13 +60,13 @@ describe.skipIf(!hasScreen)("on a real terminal", () => {
     await Screen.after([...args, "--yes"], { columns: 80, env });
     await writeFile(manifest, Array.from({ length: 60 }, (_, i) => `fox ${i}\n`).join(""));
     const screen = await Screen.start(args, { columns: 80, env });
-    await screen.shows(/^Submit all \d+\? \[y\/N\]$/m);
+    await screen.shows(/^Submit all \d+ rows\? \[y\/N\]$/m);
     await screen.type("y", "Enter");
     await screen.shows(/^Spend an estimated \d+ credits\? \[y\/N\]$/m);
     await screen.type("n", "Enter");
     expect(await screen.end()).toBe(2);
     const lines = (await screen.lines()).join("\n");
-    expect(lines).toContain("Submit all 60? [y/N] y\n");
+    expect(lines).toContain("Submit all 60 rows? [y/N] y\n");
     expect(lines).toMatch(/^Spend an estimated \d+ credits\? \[y\/N\] n\nerror: The cost was not confirmed/m);
   });
 

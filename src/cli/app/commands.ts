@@ -20,7 +20,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   batch: {
     group: "Create",
-    summary: "generate many images from a manifest; run it again to resume",
+    summary: "generate many images from a manifest; repeat the command to resume",
     load: () => import("../commands/batch/batch.ts"),
   },
   compare: {
@@ -45,7 +45,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   cancel: {
     group: "Tasks",
-    summary: "end tasks that wait or run",
+    summary: "cancel waiting and running tasks",
     load: () => import("../commands/cancel.ts"),
   },
   history: {
@@ -96,19 +96,19 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   sandbox: {
     group: "Servers",
-    summary: "serve the whole API on this machine, free",
+    summary: "serve the service's API on this machine for tests, at no cost",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/sandbox.ts"),
   },
   serve: {
     group: "Servers",
-    summary: "serve the whole API on this machine with your own generator",
+    summary: "serve the service's API on this machine with your own generator",
     refuses: ["sandbox"],
     load: () => import("../commands/serve.ts"),
   },
   mcp: {
     group: "Agents",
-    summary: "serve agents over the Model Context Protocol",
+    summary: "run a Model Context Protocol (MCP) server for agents",
     refuses: ["json"],
     load: () => import("../commands/mcp.ts"),
   },
@@ -120,7 +120,7 @@ export const COMMANDS: Record<string, CommandEntry> = {
   },
   setup: {
     group: "Setup",
-    summary: "find servers and keys on this machine, and set the default",
+    summary: "find servers and API keys, and set the default generator",
     refuses: ["sandbox", "generator"],
     load: () => import("../commands/setup.ts"),
   },

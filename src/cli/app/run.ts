@@ -21,7 +21,8 @@ export async function run(argv: readonly string[], context: Context): Promise<nu
     const { pendingReplies } = console;
     const history = "To list the tasks and their cost: imggen history";
     const { givenUpText } = await import("../text/phrases.ts");
-    const next = pendingReplies.length > 0 ? givenUpText(pendingReplies) : "To finish it: imggen resume";
+    const next =
+      pendingReplies.length > 0 ? givenUpText(pendingReplies) : "To finish the tasks: imggen resume";
     const error = new InterruptedError(signal, { charged: "unknown", hint: `${history}\n${next}` });
     // `finish` drops a later result of the command, because that result would be a second JSON document.
     await console.finish((last) => reportFailure(error, format, last));

@@ -42,9 +42,9 @@ export function usageError(
 /** Hints for options of other programs. Most of these options correspond to a field of the user's generator. */
 const OPTION_HINTS: Readonly<Record<string, string>> = {
   steps: "With your own generator: --field steps=20",
-  cfg: "With your own generator: --field cfg_scale=7, or the generator's name for it",
-  sampler: "With your own generator: --field sampler_name=Euler, or the generator's name for it",
-  size: "The size follows from --ratio and --quality; with your own generator from --generator-side <px> too.",
+  cfg: "With your own generator: --field cfg_scale=7, or the generator's own name for this field",
+  sampler: "With your own generator: --field sampler_name=Euler, or the generator's own name for this field",
+  size: "The size depends on --ratio and --quality, and with your own generator also on --generator-side <px>.",
   n: "Did you mean --max-images <n>?",
   "negative-prompt": "Did you mean --negative <text>?",
   "generator-field": "Did you mean --field <name=value>?",
@@ -102,7 +102,8 @@ function findNearest(word: string, names: readonly string[]): string | undefined
 /** The message omits the argument, because it could be an API key. */
 function keyAsArgument(cause: CommanderError): UsageError {
   const message = "The API key is never an argument, because other users can see a program's arguments.";
-  const hint = "Run imggen login alone: it asks for the key, or reads it from standard input.";
+  const hint =
+    "Run imggen login without an argument, and enter the key when you are asked, or pipe the key to standard input.";
   return new UsageError(message, { hint, cause });
 }
 
@@ -114,7 +115,8 @@ function tooManyPrompts(cause: CommanderError, argv: readonly string[], command:
     const hint = line === null ? `See imggen ${name} --help.` : `Run: ${line}`;
     return new UsageError("The prompt must be one argument: quote it.", { hint, cause });
   }
-  const hint = "For several, write each on a line of a file, and run: imggen batch prompts.txt";
+  const hint =
+    "For several prompts, write each prompt on a line of a file, and run: imggen batch prompts.txt";
   return new UsageError(`imggen ${name} takes one prompt, not ${count}.`, { hint, cause });
 }
 

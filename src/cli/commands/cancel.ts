@@ -59,7 +59,7 @@ function declined({ console }: Session): Answer {
 }
 
 function servedText(count: number): string {
-  return `${pluralize(count, "task")} of a running imggen serve. To cancel one: imggen cancel <taskId>`;
+  return `${pluralize(count, "task belongs", "tasks belong")} to a running imggen serve. To cancel one: imggen cancel <taskId>`;
 }
 
 function listAnswer({ tasks }: Pick<CancellableTasks, "tasks">, { console }: Session): Answer {

@@ -197,7 +197,7 @@ function skippedLines({ spec: { rows }, skipped }: CheckedBatch, session: Sessio
   if (skipped.length <= MAX_LISTED)
     return skipped.map(({ input: { model = DEFAULT_MODEL_TEXT, ratio, quality }, reason }) => {
       const name = [model, ratio, quality].filter(Boolean).join(" ");
-      return `${name}: skipped: ${reason}`;
+      return `Skipped ${name}: ${reason}`;
     });
   const reasons = new Map<string, string[]>();
   for (const {

@@ -115,11 +115,11 @@ async function runSet(session: Session, text: string, value: string): Promise<An
     after: async () => {
       if (isOtherService)
         await console.warn(
-          `The stored API key belongs to ${keyBaseUrl}. To store one for this service: imggen login`,
+          `The stored API key belongs to ${keyBaseUrl}. To store a key for this service: imggen login`,
         );
       if (hasNoEffect)
         await console.warn(
-          `${name} has no effect without a stored generator. To store one: ${session.inProfile("imggen config set generator <spec>")}`,
+          `${name} has no effect without a stored generator. To store a generator: ${session.inProfile("imggen config set generator <spec>")}`,
         );
     },
   };
@@ -134,7 +134,7 @@ function requireOneService(name: SettingName, stored: Settings, session: Session
   throw new UsageError(
     `${alternatives[name]} is set (${redactAddress(otherValue)}), and ${name} would replace it.`,
     {
-      hint: `Nothing was stored. To remove it: ${session.inProfile(`imggen config unset ${alternatives[name]}`)}\nTo keep both, create a profile: add --profile <name>`,
+      hint: `Nothing was stored. To remove ${alternatives[name]}: ${session.inProfile(`imggen config unset ${alternatives[name]}`)}\nTo keep both, create a profile: add --profile <name>`,
     },
   );
 }

@@ -9,7 +9,7 @@ import type { Answer, RunWith } from "../session/command.ts";
 import type { Session } from "../session/session.ts";
 
 const MORE = [
-  "Removes the records and stored replies of the tasks, and copies of reference images and workflows that no other record uses and that are older than a day. Images, sidecars, batch rows and the day's spending are not removed.",
+  "Removes the records and stored replies of the tasks. Also removes copies of reference images and workflows that no other record uses, if the copies are older than a day. Images, sidecars, batch rows and the day's spending are not removed.",
   "Tasks that are unfinished, of unknown outcome, or from imggen serve in the last 7 days are not removed.",
 ];
 
@@ -42,7 +42,7 @@ async function runForget(session: Session, ids: string[], flags: FlagsOf<typeof 
   const result = isConfirmed ? await operations.forget(forgettable, session.context.signal) : declined;
   if (before === undefined && result.skipped > 0)
     throw new UsageError(
-      `${pluralize(result.skipped, "task")} changed during the command and were not removed.`,
+      `${pluralize(result.skipped, "task was", "tasks were")} not removed after a change during the command.`,
       {
         hint: "To list the tasks: imggen history",
       },

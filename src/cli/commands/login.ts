@@ -103,8 +103,10 @@ async function offerModel(
   const setCommand = (setting: string, value: string) =>
     session.inProfile(`imggen config set ${setting} ${value}`);
   await session.console.note([
-    `  To make it your default: ${setCommand("model", id)}`,
-    ...(quality === undefined ? [] : [`  and its quality: ${setCommand("quality", quality)}`]),
+    `  To make ${id} your default: ${setCommand("model", id)}`,
+    ...(quality === undefined
+      ? []
+      : [`  To make ${quality} your default quality: ${setCommand("quality", quality)}`]),
   ]);
 }
 

@@ -43,11 +43,11 @@ async function runModels(session: Session, name: string | undefined, filter: Mod
       if (described.length > 0 && others.length > 0) await console.result("");
       if (others.length > 0) await console.result(others);
     } else if (hasNone) await console.note(NO_LIST);
-    else await console.note("No documented model supports this.");
+    else await console.note("No documented model matches these options.");
     if (loaded !== null)
-      await console.note(`The generator has loaded this model, and uses it without --model: ${loaded}`);
+      await console.note(`Without --model, the generator uses the model that is already loaded: ${loaded}`);
     if (undocumented.length > 0)
-      await console.note(`May support this, but is not documented: ${undocumented.join(", ")}`);
+      await console.note(`Undocumented models that may match: ${undocumented.join(", ")}`);
   }
 }
 
@@ -66,9 +66,9 @@ const COLUMNS: readonly TableColumn[] = [
 ];
 
 const legend = (leftOut: readonly TableColumn[]): string[] => [
-  `? not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images, * by https only."}`,
+  `?: not documented.${leftOut.includes(REFERENCES) ? "" : " REFS: reference images (*: only https URLs)."}`,
   ...(leftOut.includes(IMAGES) ? [] : ["IMAGES: number without --max-images (and the maximum)."]),
-  "CREDITS: in the order of QUALITIES; + requires a subscription.",
+  "CREDITS: one for each of QUALITIES, in their order (+: requires a subscription).",
   "To show one model in full: imggen models <model>",
 ];
 
@@ -108,7 +108,7 @@ function defaultImages(maxImages: number): number {
 
 function imagesText(maxImages: number | null): string {
   if (maxImages === null) return UNDOCUMENTED;
-  return maxImages > 1 ? `${defaultImages(maxImages)} without --max-images, up to ${maxImages} with it` : "1";
+  return maxImages > 1 ? `${defaultImages(maxImages)} by default, up to ${maxImages} with --max-images` : "1";
 }
 
 function kindCell(kinds: Model["kinds"]): string {

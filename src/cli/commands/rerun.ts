@@ -22,7 +22,7 @@ Examples:
 With your own generator, the seed is reused, and --field steps=30 changes only this field.`;
 
 export function register(command: Command, runWith: RunWith): void {
-  command.argument("<file|taskId>", "image that this machine saved or that has a sidecar, or task id");
+  command.argument("<file|taskId>", "task id, or image that this machine saved or that has a sidecar");
   addOptions(command, RERUN).addHelpText("after", EXAMPLES).action(runWith(runRerun));
 }
 
@@ -59,18 +59,18 @@ function otherServiceError(
   const configuredServiceHint =
     configured === undefined
       ? ""
-      : `To submit it to ${configured}${isFree ? "" : ", which may charge for it"}: ${session.commandLine("--yes")}`;
+      : `To submit the request to ${configured}${isFree ? "" : ", which may charge for it"}: ${session.commandLine("--yes")}`;
   const configuredText = `${configured ?? "no service"} is configured`;
   if (kind === "sandbox") {
     return new UsageError(`This request was submitted to the sandbox, but ${configuredText}.`, {
-      hint: `To submit it to the sandbox: ${session.commandLine("--sandbox")}\n${configuredServiceHint}`.trimEnd(),
+      hint: `To submit the request to the sandbox: ${session.commandLine("--sandbox")}\n${configuredServiceHint}`.trimEnd(),
     });
   }
   // The key is never sent to the address in a sidecar, because anyone could have written the sidecar.
   const originalServiceHint =
     kind === "generator"
-      ? `To submit it there again, add --generator ${shellWord(at)}\n`
-      : `To submit it there again, set IMGGEN_BASE_URL=${at} and its key.\n`;
+      ? `To submit the request to the same generator, add --generator ${shellWord(at)}\n`
+      : `To submit the request to the same service, set IMGGEN_BASE_URL=${at} and IMGGEN_API_KEY.\n`;
   return new UsageError(`This request was submitted to ${at}, but ${configuredText}.`, {
     hint: isKnown ? (originalServiceHint + configuredServiceHint).trimEnd() : configuredServiceHint,
   });

@@ -59,7 +59,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   const { Operations } = await import("../../client/operations.ts");
   const reports = await new Operations(session, undefined).dismiss(ids);
   for (const { ledgerId } of reports)
-    await session.console.note(`Dismissed ${ledgerId}. It stays in imggen history.`);
+    await session.console.note(`Dismissed task ${ledgerId}, which imggen history still lists.`);
   if (session.options.json)
     await session.console.json({
       ok: true,
@@ -95,8 +95,7 @@ function resumeEvents(display: DisplayOptions, tasks: TasksShown, session: Sessi
 
 function servedText(served: ResumeTargets["served"]): string {
   const pids = [...new Set(served.map(({ by }) => by.pid))].join(", ");
-  const tasks = pluralize(served.length, "task is", "tasks are");
-  return `${tasks} skipped, because imggen serve (pid ${pids}) runs them.`;
+  return `Skipped ${pluralize(served.length, "task")} of imggen serve, which is running (pid ${pids}).`;
 }
 
 /** An unknown outcome outweighs other errors, because the user must decide about the task. */

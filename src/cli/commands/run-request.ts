@@ -91,6 +91,7 @@ function requireSingleImage(
   if (options.json) refuse("and --json both need standard output");
   if (!flags.wait) refuse("cannot be combined with --no-wait, which does not wait for the image");
   if (flags.sidecar) refuse("does not support a sidecar");
-  if (context.stdout.isTTY) refuse("would write an image's bytes to the terminal", "Redirect it to a file.");
+  if (context.stdout.isTTY)
+    refuse("would write an image's bytes to the terminal", "Redirect standard output to a file.");
   if (maxImages > 1) refuse("supports only one image", "Add --max-images 1, or choose a folder.");
 }

@@ -40,7 +40,7 @@ export async function serveUntilSignal(
       ...(openaiBaseUrl !== undefined && { OPENAI_BASE_URL: openaiBaseUrl, OPENAI_API_KEY: apiKey }),
     };
     await console.result(exportCommands(settings, context.env));
-    await console.note(`${title} until Ctrl-C. To use it, paste these lines in another terminal.`);
+    await console.note(`${title} until Ctrl-C. To use the server, paste these lines into another terminal.`);
   }
   const { signal } = context;
   if (!signal.aborted) await once(signal, "abort");

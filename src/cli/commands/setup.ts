@@ -73,11 +73,11 @@ async function runSetup(session: Session): Promise<number> {
   else if (locked.length === 0) await console.note(nothingFound(result, session));
   for (const { port, generator } of locked)
     await console.note(
-      `The server on port ${port} requires a key. To store it: ${session.inProfile(`imggen login --generator ${shellWord(generator)}`)}`,
+      `The server on port ${port} requires a key. To store the key: ${session.inProfile(`imggen login --generator ${shellWord(generator)}`)}`,
     );
   if (hasApiKey(session) && baseUrl === undefined && !context.env.IMGGEN_BASE_URL)
     await console.note(
-      `IMGGEN_API_KEY is set. To use its service: ${session.inProfile("imggen login --base-url <url>")}`,
+      `IMGGEN_API_KEY is set. To use the key, store the address of its service: ${session.inProfile("imggen login --base-url <url>")}`,
     );
   if (all.length === 0) return 0;
   if (baseUrl !== undefined) {
@@ -187,7 +187,7 @@ async function askWhich(all: readonly FoundGenerator[], session: Session): Promi
     if (answer === "") return null;
     const choice = /^\d+$/.test(answer) ? all[Number(answer) - 1] : undefined;
     if (choice !== undefined) return choice;
-    await console.warn(`${JSON.stringify(answer)} is not a number of the list.`);
+    await console.warn(`${JSON.stringify(answer)} is not a number in the list.`);
   }
   return null;
 }
@@ -205,17 +205,17 @@ async function showSelection(
   await console.note(`generator is now ${generator}${modelText}, in ${file}`);
   const removed = staleNames.filter((name) => current[name] === undefined);
   if (removed.length > 0)
-    await console.note(`Removed, because it was for another generator: ${removed.join(", ")}.`);
+    await console.note(`Removed the settings of the previous generator: ${removed.join(", ")}.`);
   if (defaultModel !== undefined && generatorModel === undefined)
     await console.warn(
-      `The setting model (${defaultModel}) also applies to this generator. To remove it: imggen config unset model`,
+      `The setting model (${defaultModel}) also applies to this generator. To remove this setting: imggen config unset model`,
     );
   for (const name of ["generator", "baseUrl"] as const) {
     const { variable = "" } = getSettingRow(name);
     if (context.env[variable])
-      await console.warn(`${variable} is set in the environment and overrides this setting.`);
+      await console.warn(`${variable} is set in the environment and overrides the stored generator.`);
   }
-  await console.note(paid ? "Images are paid, at an unknown price." : "Images are free.");
+  await console.note(paid ? "Images cost money, and their price is unknown." : "Images are free.");
   const workflowFlag =
     generator?.startsWith("comfyui:") && model === null ? ` --workflow ${shellWord("fox.json")}` : "";
   await console.note(`Next: ${session.inProfile('imggen generate "a red fox"')}${workflowFlag}`);

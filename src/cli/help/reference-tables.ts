@@ -55,7 +55,7 @@ With several tasks, status and resume exit with the code of the worst result.`;
 const OTHER_VARIABLES: Readonly<Record<string, string>> = {
   IMGGEN_PROFILE: "default of --profile",
   IMGGEN_HOME: "one folder for settings, ledger and sandbox",
-  PAGER: "for topics and --help --all (default: less)",
+  PAGER: "program that shows topics and --help --all (default: less)",
   NO_COLOR: "no colours, if set",
   FORCE_COLOR: "colours, even if the output is not a terminal",
   HTTP_PROXY: "proxy for http: addresses (CONNECT); never used for requests with a key",

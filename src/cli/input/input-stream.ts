@@ -95,7 +95,7 @@ export async function confirmUnlessYes(
   session: Session,
 ): Promise<boolean> {
   if (yes) return true;
-  if (!canAsk(session)) throw new UsageError(refusal, { hint: "To confirm it: --yes" });
+  if (!canAsk(session)) throw new UsageError(refusal, { hint: "To confirm, add --yes." });
   return confirm(question, session);
 }
 

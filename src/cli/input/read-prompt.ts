@@ -60,7 +60,7 @@ export async function editedPrompt(text: string, session: Session): Promise<stri
 
 function noPromptError(): UsageError {
   return new UsageError("No prompt was given.", {
-    hint: 'Give one in quotes: imggen generate "a lighthouse at dusk"',
+    hint: 'Give a prompt in quotes: imggen generate "a lighthouse at dusk"',
   });
 }
 

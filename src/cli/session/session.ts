@@ -118,7 +118,7 @@ export class Session implements ClientSession {
       case "unknown subject":
         if (this.#hasNotedSubject) return;
         this.#hasNotedSubject = true;
-        return void this.console.note(`The sandbox's painter cannot draw "${notice.noun}".`);
+        return void this.console.note(`The sandbox draws placeholders, and cannot draw "${notice.noun}".`);
     }
   };
 

@@ -85,7 +85,7 @@ export const CALLS = {
 /** Checks options of callers without types. @throws UsageError with the names of call and option */
 export function checkOptions(call: keyof typeof CALLS, options: unknown): void {
   if (typeof options !== "object" || options === null)
-    throw new UsageError(`${call}: its options are not an object.`);
+    throw new UsageError(`${call}: options must be an object.`);
   const table: Options = CALLS[call];
   for (const [name, value] of Object.entries(options)) {
     const option = Object.hasOwn(table, name) ? table[name] : undefined;

@@ -4,7 +4,7 @@ export const MODEL_FILTER = {
   kind: option(
     "text",
     "--kind <kind>",
-    "only models that make images from text, or edit images: text or edit",
+    "only models for this kind of request: text (text to image) or edit (image to image)",
     { choices: ["text", "text-to-image", "edit", "image-to-image"] },
   ),
   ratio: option("text", "--ratio <w:h>", "only models that support this aspect ratio", {
@@ -15,8 +15,8 @@ export const MODEL_FILTER = {
     suggestions: "quality",
     agents: "Supports this quality.",
   }),
-  references: option("whole", "--references <n>", "only models that take this many reference images", {
-    agents: "Takes this many reference images.",
+  references: option("whole", "--references <n>", "only models that support this many reference images", {
+    agents: "Supports this many reference images.",
   }),
 } satisfies Options;
 
@@ -32,7 +32,7 @@ export const MCP = {
     "--max-credits <n>",
     "refuse to spend more than <n> credits per session (default: 20)",
   ),
-  preview: option("on", "--no-preview", "return the paths of images alone, without a small picture of each"),
+  preview: option("on", "--no-preview", "return only the paths of images, without previews"),
 } satisfies Options;
 
 const port = option("whole", "--port <n>", "port on 127.0.0.1 (default: any free one)", { max: 65_535 });
@@ -48,17 +48,17 @@ export const SERVE = {
   graceMs: option(
     "duration",
     "--grace <duration>",
-    "how long running tasks may take after Ctrl-C or SIGTERM (default: 30s)",
+    "how long to wait for running tasks after Ctrl-C or SIGTERM (default: 30s)",
   ),
   onceMs: option(
     "duration",
     "--once <duration>",
-    "treat equal requests within this time as one (default: only marked retries)",
+    "treat identical requests within this time as one request (default: only marked retries)",
   ),
   keepAliveMs: option(
     "duration",
     "--keep-alive <duration>",
-    "send white space this often, for proxies that cut idle connections; every status is then 200 (default: never)",
+    "send white space at this interval, for proxies that close idle connections; the HTTP status is then always 200 (default: never)",
   ),
 } satisfies Options;
 
@@ -66,14 +66,14 @@ export const SHOW = {
   size: option(
     "text",
     "--size <size>",
-    "maximum columns, such as 60, or columns and rows, such as 60x20 (default: the terminal)",
+    "maximum size: columns, such as 60, or columns and rows, such as 60x20 (default: the size of the terminal)",
   ),
-  open: option("flag", "--open", "open them with the system's viewer"),
+  open: option("flag", "--open", "open the images with the system's viewer"),
 } satisfies Options;
 
 export const GALLERY = {
-  output: option("path", "-o, --output <path>", "the page (default: gallery.html in the folder)"),
-  inline: option("flag", "--inline", "put the thumbnails into the page, not beside it"),
+  output: option("path", "-o, --output <path>", "path of the page (default: gallery.html in the folder)"),
+  inline: option("flag", "--inline", "embed the thumbnails in the page, without a folder of thumbnails"),
   overwrite: option("flag", "--overwrite", "replace a file that imggen gallery did not make"),
   open: option("flag", "--open", "open the page with the system's viewer"),
 } satisfies Options;

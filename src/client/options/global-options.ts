@@ -34,18 +34,18 @@ export const GENERATOR = {
   generatorSide: setting(
     "whole",
     "--generator-side <px>",
-    "longest side for 1K or no quality (default: 1024)",
+    "longest side of images of quality 1K or no quality, in pixels (default: 1024)",
   ),
   generatorSize: setting(
     "text",
     "--generator-size <form>",
-    "how a size is sent: WxH, width,height or aspect_ratio",
+    "how the size of images is sent: WxH, width,height or aspect_ratio",
     { choices: SIZE_FORMS },
   ),
   generatorConcurrency: setting(
     "whole",
     "--generator-concurrency <n>",
-    "requests at once, over all processes (default: 1)",
+    "requests in flight at once, over all imggen processes (default: 1)",
   ),
   generatorTimeout: setting(
     "duration",
@@ -55,24 +55,24 @@ export const GENERATOR = {
   field: setting(
     "texts",
     "-f, --field <name=value>",
-    "a field of every request, such as steps=20; repeat it for several",
+    "add a field to every request, such as steps=20; repeat it for several",
   ),
   fieldJson: setting(
     "texts",
     "--field-json <name=json>",
-    "a field whose value is an object or a list, in JSON; repeat it for several",
+    "add a field whose value is an object or a list, in JSON; repeat it for several",
   ),
   generatorHeader: setting(
     "texts",
     "--generator-header <name=ENV>",
-    "a header whose value is in a variable; repeat it for several",
+    "add a header with the value of an environment variable; repeat it for several",
   ),
   workflow: setting(
     "path",
     "--workflow <path>",
-    "a ComfyUI workflow: a file of Export (API), or a PNG that ComfyUI saved",
+    "ComfyUI workflow: a JSON file from Export (API), or a PNG that ComfyUI saved",
   ),
-  generatorPaid: setting("flag", "--generator-paid", "its images cost money: no request is sent twice"),
-  generatorFree: setting("flag", "--generator-free", "its images cost nothing"),
-  price: setting("whole", "--generator-price <credits>", "price of one of its images, in credits"),
+  generatorPaid: setting("flag", "--generator-paid", "treat the generator as paid: no request is sent twice"),
+  generatorFree: setting("flag", "--generator-free", "treat the generator as free"),
+  price: setting("whole", "--generator-price <credits>", "price of each image of the generator, in credits"),
 } satisfies Options;

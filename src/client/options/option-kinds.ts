@@ -37,7 +37,7 @@ const WHOLE: KindRow = {
 const SEED: KindRow = {
   parse: parseOneSeed,
   isValid: (value) => parseSeed(value) !== null,
-  words: "a whole number, beyond 2^53 - 1 as text",
+  words: "a whole number, given as a string if it is above 2^53 - 1",
   range: { min: 0, max: MAX_SEED },
 };
 const SWITCH: KindRow = { isValid: (value) => typeof value === "boolean", words: "true or false" };
@@ -99,7 +99,7 @@ function parseWholeNumber(text: string, label: string, { min = 0, max, isAdvisor
 /** @throws UsageError */
 function parseOneSeed(text: string, label: string) {
   if (!hasSeveralSeeds(text)) return parseSeedOption(label, text);
-  const hint = `Nothing was sent. For several, give the prompt to imggen generate with --seed ${text}`;
+  const hint = `Nothing was sent. For several seeds: imggen generate <prompt> --seed ${text}`;
   throw new UsageError(`${label} must be one number for this command.`, { hint });
 }
 

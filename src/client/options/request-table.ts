@@ -48,7 +48,7 @@ export const REQUEST = {
   negative: request(
     "text",
     "--negative <text>",
-    "what the image must not show, if your own generator supports it",
+    "things to avoid in the image, if your own generator supports negative prompts",
     { agents: "What the image must not show. Only for the user's own generator." },
   ),
   /** URLs of reference images. The user's own generator also supports paths of files. */
@@ -58,7 +58,7 @@ export const REQUEST = {
     "reference image: a URL, or with your own generator a file; repeat it for several",
     {
       agents:
-        "http(s) URLs of reference images, for a model that edits; with a generator of the user's own, files below the output folder too.",
+        "http(s) URLs of reference images, for a model that edits images. With the user's own generator, also paths of files in the output folder.",
     },
   ),
 } satisfies Options & Record<Exclude<FieldName, "prompt" | "fields">, unknown>;
@@ -74,7 +74,7 @@ export const OUTPUT = {
   /** A file, or a folder that exists or ends in `/`. Default: the working folder. */
   output: output("path", "-o, --output <path>", "file, folder (ends in /), or - for standard output"),
   /** Template of file names in a folder, such as `{slug}-{task}.{ext}`. */
-  name: output("text", "--name <template>", `file name in a folder, of ${PLACEHOLDERS}`),
+  name: output("text", "--name <template>", `template of file names in a folder, with ${PLACEHOLDERS}`),
   /** Replaces existing files. Default false. */
   overwrite: output("flag", "--overwrite", "replace existing files"),
 } satisfies Options;
@@ -115,12 +115,12 @@ export const SUBMIT = {
 const SEEDS = request(
   "seeds",
   "--seed <n>",
-  "seed, or several such as 1-40 or 3,7,11, one request each, if your own generator supports seeds",
+  "seed, or several such as 1-40 or 3,7,11 (one request each), if your own generator supports seeds",
 );
 
 const MULTIPLE_REQUESTS = {
   /** Allows undocumented costs, costs above the setting `confirmAbove`, and a batch that another machine began. */
-  yes: cost("flag", "--yes", "skip the confirmation of the cost, and of a folder that another machine began"),
+  yes: cost("flag", "--yes", "skip the confirmations of the cost and of a folder from another machine"),
   /** Submits failed rows again, at a new charge. */
   retryFailed: cost("flag", "--retry-failed", "submit failed rows again"),
   /** Submits rows of unknown outcome again, at a new charge. */
@@ -157,17 +157,13 @@ export const RERUN = {
   promptFile: GENERATE.promptFile,
   edit: request("flag", "--edit", "edit the prompt in $EDITOR"),
   ...SUBMIT,
-  yes: cost(
-    "flag",
-    "--yes",
-    "skip the confirmation of the cost, and of another service than the earlier one",
-  ),
+  yes: cost("flag", "--yes", "skip the confirmations of the cost and of a different service than before"),
 } satisfies Options;
 
 export const SUBMIT_MANY = {
   ...VALIDATE,
   output: output("folder", "-o, --output <dir>", "folder for the images (default: the current one)"),
-  name: output("text", "--name <template>", `file name, of ${PLACEHOLDERS}`),
+  name: output("text", "--name <template>", `template of file names, with ${PLACEHOLDERS}`),
   overwrite: OUTPUT.overwrite,
   ...SIDECAR,
   sheet: output("flag", "--sheet", "make a contact sheet of the images, contact-sheet.png"),
@@ -184,10 +180,14 @@ export const BATCH = {
   template: request(
     "text",
     "--template <text>",
-    "prompt of rows without a prompt, with their columns: a {colour} fox",
+    "prompt of rows without a prompt, with names of columns in braces, such as a {colour} fox",
   ),
   ...SUBMIT_MANY,
-  shard: advanced("text", "--shard <i/n>", "only the i-th of n equal parts, by the rows' content"),
+  shard: advanced(
+    "text",
+    "--shard <i/n>",
+    "submit only part i of n, such as 1/4; the content of a row decides its part",
+  ),
 } satisfies Options;
 
 export const COMPARE = {

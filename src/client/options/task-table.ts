@@ -18,13 +18,13 @@ export function waitOptions(
     timeoutMs: option(
       "duration",
       "--timeout <duration>",
-      `${prefix}${limitedWait}; with a generator, counted from the submit: a free request is then abandoned, a paid one is still awaited (default: 180s, 600s for 4K)`,
+      `${prefix}${limitedWait}; with a generator, starting at the submit. After this time, free requests are abandoned, and paid requests continue (default: 180s, 600s for 4K)`,
       { group, min: 1 },
     ),
     progress: option(
       "text",
       "--progress <format>",
-      "auto, or json: a JSON line on standard error for each event (default: auto)",
+      "format of progress: auto, or json for a JSON line per event on standard error (default: auto)",
       { group, choices: ["auto", "json"] },
     ),
     /** Fixed poll interval in milliseconds, at least 100. Default: automatic. */
@@ -47,7 +47,7 @@ const overwrite = option("flag", "--overwrite", "replace existing files");
 const preview = option("flag", "--preview", "show the images in the terminal");
 export const OTHER_KEY = {
   /** Continues tasks that were submitted with a different API key. Default false. */
-  yes: option("flag", "--yes", "continue with a different API key than at the submit"),
+  yes: option("flag", "--yes", "continue tasks that were submitted with a different API key"),
 } satisfies Options;
 
 export const STATUS = {
@@ -61,12 +61,16 @@ export const STATUS = {
 } satisfies Options;
 
 export const RESUME = {
-  output: option("path", "-o, --output <path>", "override the saved output path"),
+  output: option(
+    "path",
+    "-o, --output <path>",
+    "save the images to this path instead of the path of the original command",
+  ),
   overwrite,
   dismiss: option(
     "flag",
     "--dismiss",
-    "dismiss requests of unknown outcome, and those that their service no longer has",
+    "stop tracking tasks of unknown outcome, and tasks that their service no longer has",
   ),
   ...OTHER_KEY,
   preview,
@@ -74,14 +78,18 @@ export const RESUME = {
 } satisfies Options;
 
 export const CANCEL = {
-  all: option("flag", "--all", "cancel every task that can be cancelled, except those of a running serve"),
+  all: option(
+    "flag",
+    "--all",
+    "cancel every task that can be cancelled, except tasks of a running imggen serve",
+  ),
   /** Waits for paid requests in flight. Default: paid requests in flight are only listed. */
   wait: option("flag", "--wait", "wait for paid requests in flight"),
   /** Cancels paid tasks with `--all`, and tasks that were submitted with a different API key. Default false. */
   yes: option(
     "flag",
     "--yes",
-    "skip the confirmation of paid tasks with --all, and of a different API key than at the submit",
+    "cancel without confirmation: paid tasks with --all, and tasks submitted with a different API key",
   ),
   ...waitOptions("how long to wait", { when: "with --wait: " }),
 } satisfies Options;
@@ -90,9 +98,9 @@ export const FORGET = {
   before: option(
     "text",
     "--before <when>",
-    "every finished task begun before a day such as 2026-01-31, or an age: 12h, 30d, 2w",
+    "remove all finished tasks from before a day (2026-01-31), or older than an age (12h, 30d, 2w)",
   ),
-  yes: option("flag", "--yes", "do not ask with --before"),
+  yes: option("flag", "--yes", "skip the confirmation of --before"),
 } satisfies Options;
 
 const HISTORY_STATUSES: readonly HistoryStatus[] = [
@@ -114,30 +122,39 @@ export const HISTORY = {
     agents: "Maximum number of tasks.",
   }),
   all: option("flag", "--all", "show every task"),
-  unfinished: option("flag", "--unfinished", "show open tasks: waiting, running, accepted, made or unknown"),
+  unfinished: option(
+    "flag",
+    "--unfinished",
+    "show unfinished tasks: waiting, running, accepted, made or unknown",
+  ),
   summary: option("flag", "--summary", "show credits and images by day and model"),
   /** Prefixes of words of the prompt, case-insensitive. */
-  search: option("text", "--search <text>", "only prompts with words that begin like these", {
-    agents: "Prefixes of words of the prompt, case-insensitive.",
-  }),
+  search: option(
+    "text",
+    "--search <text>",
+    "only tasks whose prompt has these words; the beginning of a word is enough",
+    {
+      agents: "Prefixes of words of the prompt, case-insensitive.",
+    },
+  ),
   /**
    * `completed` (saved), `failed`, `cancelled`, or the state of an unfinished task: `waiting`, `running`,
    * `accepted`, `made`, `unknown`. `unfinished` matches every unfinished task.
    */
-  status: option("text", "--status <status>", `only this status: ${HISTORY_STATUSES.join(", ")}`, {
+  status: option("text", "--status <status>", `only tasks with this status: ${HISTORY_STATUSES.join(", ")}`, {
     choices: HISTORY_STATUSES,
-    agents: "completed: saved. unfinished: waiting, running, accepted, made or unknown.",
+    agents: "completed means saved. unfinished means waiting, running, accepted, made or unknown.",
   }),
   /** Id of a model, or the part after its slash. */
-  model: option("text", "--model <id>", "only this model", {
+  model: option("text", "--model <id>", "only tasks of this model", {
     suggestions: "model",
-    agents: "Only this model.",
+    agents: "Only tasks of this model.",
   }),
   /** A day such as `2026-01-31`, or an age such as `12h`, `7d`, `2w`. */
   since: option(
     "text",
     "--since <when>",
-    "only since a day such as 2026-01-31 or yesterday, or an age: 12h, 7d, 2w",
+    "only tasks since a day (2026-01-31, yesterday), or of the last hours, days or weeks (12h, 7d, 2w)",
     { agents: "A day such as 2026-01-31, or an age such as 12h, 7d, 2w." },
   ),
 } satisfies Options;

@@ -57,7 +57,7 @@ describe("confirmAbove", () => {
     await world.manifest("p.txt", "a fox", "a hen");
     const { stderr } = await world.run(["batch", "p.txt", "-m", "z-image", "-o", "out"]);
     expect(stderr).toMatch(
-      /^2 rows, 2 to submit: cost unknown\. For confirmAbove, a row of unknown cost counts as 8 credits: 16 in total\.\n/,
+      /^2 rows, 2 to submit: cost unknown\. For the confirmation, each row of unknown cost counts as 8 credits, so the total is 16 credits\.\n/,
     );
   });
 

@@ -116,7 +116,7 @@ describe("a folder whose id this ledger does not know", () => {
     const { world, run } = await foreign();
     const { code, stderr } = await run([], { terminal: true, env: terminalOf(world), typed });
     expect([code, world.server.submits().length]).toEqual([exit, submits]);
-    expect(stderr).toContain("Submit all 3? [y/N] ");
+    expect(stderr).toContain("Submit all 3 rows? [y/N] ");
   });
 
   it("is refused where the id cannot be read: it is not known which batch it is", async () => {

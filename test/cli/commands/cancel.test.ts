@@ -88,7 +88,7 @@ describe("imggen cancel", () => {
     const server = await ledgerOf(world.home, { ...GONE, scope: "elsewhere" }).servers.join("abc");
     const { code, stdout, stderr } = await world.run(["cancel", "--all"]);
     expect([code, stdout]).toEqual([0, "task_free  cancelled, nothing was charged\n"]);
-    expect(stderr).toBe("1 task of a running imggen serve. To cancel one: imggen cancel <taskId>\n");
+    expect(stderr).toBe("1 task belongs to a running imggen serve. To cancel one: imggen cancel <taskId>\n");
     server.end();
   });
 

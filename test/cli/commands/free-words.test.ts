@@ -101,7 +101,7 @@ describe("a free generator is free in every word", () => {
     const env = { IMGGEN_GENERATOR: `comfyui:${double.url}`, IMGGEN_BASE_URL: undefined };
     const id = String(document.taskId);
     const { stderr } = await world.run(["rerun", id, "--workflow", "fox.json"], { env });
-    expect(stderr).toContain(`To submit it to comfyui:${double.url}: imggen rerun`);
+    expect(stderr).toContain(`To submit the request to comfyui:${double.url}: imggen rerun`);
     expect(stderr).not.toContain("charge");
     const paid = await world.run(["rerun", id, "--workflow", "fox.json", "--generator-paid"], { env });
     expect(paid.stderr).toContain("which may charge for it: imggen rerun");

@@ -68,12 +68,12 @@ describe("history keeps play money and real money apart", () => {
     expect(await world.run(["history"])).toEqual({
       code: 0,
       stdout: "",
-      stderr: "No tasks at a real service yet, but 1 in the sandbox: imggen history --sandbox\n",
+      stderr: "No tasks at a real service yet. To list 1 task in the sandbox: imggen history --sandbox\n",
     });
     const other = await commandWorld();
     await other.run(["generate", "a fox"]);
     expect((await other.run(["history", "--sandbox"])).stderr).toBe(
-      "No tasks in the sandbox yet, but 1 at a real service: imggen history\n",
+      "No tasks in the sandbox yet. To list 1 task at a real service: imggen history\n",
     );
   });
 });

@@ -19,7 +19,7 @@ it("a request that names no model is made with the one that is loaded, under the
   expect(server.bodies()).toEqual([{ prompt: "a fox", width: 1024, height: 1024 }]);
   expect((await json(["history"])).document).toMatchObject([{ request: { model: "paint" } }]);
   expect((await run(["models"])).stderr).toBe(
-    "The generator has loaded this model, and uses it without --model: paint\n",
+    "Without --model, the generator uses the model that is already loaded: paint\n",
   );
 });
 

@@ -76,7 +76,9 @@ describe("with a matrix file,", () => {
       env: { IMGGEN_MATRIX: "models.json" },
     });
     expect(code).toBe(0);
-    expect(stderr).toContain("For confirmAbove, a row of unknown cost counts as 30 credits: 60 in total.");
+    expect(stderr).toContain(
+      "For the confirmation, each row of unknown cost counts as 30 credits, so the total is 60 credits.",
+    );
     expect(world.server.submits()).toHaveLength(2);
   });
 

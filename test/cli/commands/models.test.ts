@@ -39,7 +39,7 @@ describe("models", () => {
     const world = await commandWorld();
     const { code, stderr } = await world.run(["models", "--ratio", "7:5"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("May support this, but is not documented: beta/5-lite-text-to-image,");
+    expect(stderr).toContain("Undocumented models that may match: beta/5-lite-text-to-image,");
   });
 
   it("of OpenAI are its own; the service's names for them are accepted, and in no list", async () => {

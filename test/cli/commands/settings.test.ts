@@ -294,7 +294,7 @@ describe("login", () => {
         })
       ).stderr;
     expect(await login()).toMatch(
-      /The cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 credits in 1K\.\n {2}To make it your default: imggen config set model gamma-image-2\n {2}and its quality: imggen config set quality 1K\n$/,
+      /The cost of vendor1\/alpha-2 is not documented; gamma-image-2 costs 2 credits in 1K\.\n {2}To make gamma-image-2 your default: imggen config set model gamma-image-2\n {2}To make 1K your default quality: imggen config set quality 1K\n$/,
     );
     await world.run(["config", "set", "model", "gamma-image-2"]);
     await world.run(["config", "set", "quality", "1K"]);

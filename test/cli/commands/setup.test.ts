@@ -95,7 +95,7 @@ describe("setup", () => {
     expect(stderr).toContain(
       "generator is now replicate, generatorModel black-forest-labs/flux-schnell, in ",
     );
-    expect(stderr).toContain("Images are paid, at an unknown price.");
+    expect(stderr).toContain("Images cost money, and their price is unknown.");
   });
 
   it("takes out what was set about another generator, and says so", async () => {
@@ -112,7 +112,7 @@ describe("setup", () => {
     const { stderr } = await run(["setup"], { terminal: true, localPorts, answers });
     expect(stderr).toContain("generator is now openai, in ");
     expect(stderr).toContain(
-      "Removed, because it was for another generator: generatorModel, field, seed, generatorFree.",
+      "Removed the settings of the previous generator: generatorModel, field, seed, generatorFree.",
     );
     expect((await run(["config", "get", "generatorFree"])).stdout).toBe("");
   });
@@ -187,7 +187,7 @@ describe("a server that answers 401", () => {
     const { code, stderr } = await run(["setup"], { localPorts: [port] });
     expect([code, stderr]).toEqual([
       0,
-      `The server on port ${port} requires a key. To store it: imggen login --generator ${specAt(port)}\n`,
+      `The server on port ${port} requires a key. To store the key: imggen login --generator ${specAt(port)}\n`,
     ]);
   });
 });

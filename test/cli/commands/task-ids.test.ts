@@ -182,7 +182,7 @@ describe("rerun of what another service was asked for", () => {
     expect(stderr).toContain(`To submit it again: imggen rerun ${id} --sandbox\n`);
     expect((await world.json(["rerun", id])).document.error).toMatchObject({
       message: "This request was submitted to the sandbox, but no service is configured.",
-      hint: expect.stringMatching(/^To submit it to the sandbox: imggen rerun .* --sandbox$/),
+      hint: expect.stringMatching(/^To submit the request to the sandbox: imggen rerun .* --sandbox$/),
     });
   });
 

@@ -34,13 +34,13 @@ export function planText(plan: PlanFacts, unit = "row"): string {
 
 export function estimateText({ estimate }: PlanFacts): string {
   if (estimate === null) return "";
-  return `For confirmAbove, a row of unknown cost counts as ${estimate.each} credits: ${estimate.total} in total.`;
+  return `For the confirmation, each row of unknown cost counts as ${estimate.each} credits, so the total is ${estimate.total} credits.`;
 }
 
 export function confirmationQuestion(confirmation: Confirmation): string {
   if (confirmation.about === "costs")
     return `Spend ${confirmation.isEstimate ? "an estimated " : ""}${confirmation.credits} credits?`;
-  return `Submit ${confirmation.rows === 1 ? "it" : `all ${confirmation.rows}`}?`;
+  return `Submit ${confirmation.rows === 1 ? "the row" : `all ${confirmation.rows} rows`}?`;
 }
 
 /** `sheet`: path of the contact sheet; null after a failure, undefined if not requested. */

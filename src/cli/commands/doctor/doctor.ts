@@ -53,7 +53,7 @@ interface Check {
 
 const FIX_CONFIG = "Fix the permissions of the file or move the file, then try again.";
 const FIX_URL = "Set the base URL to the address of the service, including /api.";
-const FIX_KEY = "Use a key from the API key page of the service. To store it: imggen login";
+const FIX_KEY = "Use a key from the API key page of the service. To store the key: imggen login";
 
 /** Checks that use the network are last. */
 const CHECKS: readonly Check[] = [

@@ -35,10 +35,10 @@ export async function checkLibraries(): Promise<Finding> {
 }
 
 const PACKAGE_HINT =
-  "Images are saved without it, but previews, thumbnails and contact sheets may need it. To install it, reinstall imggen.";
+  "Images are saved without sharp, but previews, thumbnails and contact sheets may need it. To install sharp, reinstall imggen.";
 
 const EXECUTABLE_HINT =
-  "Images are saved without it, and shown in terminals that support image files. Other terminals, thumbnails and contact sheets need the npm package of imggen.";
+  "Images are saved without sharp, and shown in terminals that support image files. Other terminals, thumbnails and contact sheets need the npm package of imggen.";
 
 export async function checkTerminal(session: Session): Promise<Finding> {
   const { context, console, options } = session;

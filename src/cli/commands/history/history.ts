@@ -5,6 +5,7 @@ import { HISTORY } from "../../../client/options/task-table.ts";
 import { targetInEffect } from "../../../client/targets/target-in-effect.ts";
 import type { HistoryQuery } from "../../../core/use-cases/history.ts";
 import { UsageError } from "../../../lib/error-types.ts";
+import { pluralize } from "../../../lib/whole-number.ts";
 import { addOptions } from "../../session/add-options.ts";
 import type { Answer, RunWith } from "../../session/command.ts";
 import type { Session } from "../../session/session.ts";
@@ -144,7 +145,8 @@ async function explainEmptyList(elsewhere: number, flags: HistoryFlags, session:
     isSandbox || isOneGenerator
       ? [realLocation, "imggen history"]
       : ["in the sandbox", "imggen history --sandbox"];
-  const otherTasks = elsewhere === 0 ? "." : `, but ${elsewhere} ${location}: ${command}`;
+  const otherTasks =
+    elsewhere === 0 ? "." : `. To list ${pluralize(elsewhere, "task")} ${location}: ${command}`;
   const isNew = elsewhere === 0 && !isFiltered(flags);
   await session.console.note([`${emptyText}${otherTasks}`, ...(isNew ? [FIRST_TASK] : [])]);
   // A task can have a model that is not in the matrix, so an unknown model is reported only if the list is empty.
