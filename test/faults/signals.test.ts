@@ -226,7 +226,7 @@ it("SIGINT while waiting, then the same command again: it continues the task, an
   const run = await world.generate();
   expect(await world.aftermath(run)).toEqual(SAVED);
   expect(JSON.parse(run.stdout)).toMatchObject({ taskId: "task-1", reused: true });
-  expect(run.stderr).toContain("Continuing task-1, charged earlier; --again submits a new one.");
+  expect(run.stderr).toContain("Continuing task-1, charged earlier; --again submits a new task.");
 });
 
 it("SIGINT twice, with the same command between: the task stays in the history, and resume makes its image", async () => {

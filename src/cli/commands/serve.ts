@@ -17,7 +17,7 @@ const DEFAULT_GRACE_MS = 30_000;
 const MORE = [
   "Also serves OpenAI's images API below /v1 with the same key: images/generations, images/edits and models.",
   "Requests with the same Idempotency-Key header are one task for 7 days. Retries of OpenAI's clients are recognised too.",
-  "Tasks survive the end of the server. The next server, or imggen resume, continues them. imggen history lists them.",
+  "Tasks stay in the ledger when the server stops. The next server, or imggen resume, continues them. imggen history lists them.",
   "After Ctrl-C or SIGTERM, waits for requests in flight; other tasks stay queued. A paid request that is still running after --grace is abandoned, and its outcome is unknown.",
   "Listens only on 127.0.0.1, and accepts only the key that it prints.",
 ];
@@ -64,7 +64,7 @@ async function runServe(
   const noteWaiting = (count: number) => {
     const tasks = pluralize(count, "task");
     void session.console.note(
-      `Waiting up to ${formatDuration(graceMs)} for ${tasks}. A second signal stops the server now.`,
+      `Waiting up to ${formatDuration(graceMs)} for ${tasks}. A second signal stops the server at once.`,
     );
   };
   try {

@@ -79,7 +79,7 @@ export function taskNotes(console: Console, isLive: boolean): RunNotes {
       if (nowMs - sinceMs < Math.max(SLOW_MS, SLOW_FACTOR * (usualMs ?? 0))) return;
       isIdShown = true;
       void console.note(
-        `The task is slow. Ctrl-C stops waiting but loses nothing; to resume: ${resumeCommand(taskId)}`,
+        `The task is slow. To stop waiting, press Ctrl-C. To resume later: ${resumeCommand(taskId)}`,
       );
     },
   };

@@ -68,7 +68,7 @@ export function isClosedPipe(error: unknown, osName: NodeJS.Platform = platform(
 
 export function unreadError(reason: InterruptedError): InterruptedError {
   return new InterruptedError(reason.signal, {
-    hint: "The result is incomplete, because standard output was not read. Nothing saved is lost. To list tasks and images: imggen history",
+    hint: "The result is incomplete, because standard output was not read. No saved image is lost. To list tasks and images: imggen history",
     charged: "unknown",
     cause: reason,
   });
@@ -80,7 +80,7 @@ export class OutputError extends ImggenError {
 
   constructor(cause: Error) {
     super(`Standard output could not be written: ${errorText(cause)}.`, {
-      hint: "Nothing saved is lost. To list tasks and images: imggen history",
+      hint: "No saved image is lost. To list tasks and images: imggen history",
       charged: "unknown",
       cause,
     });

@@ -23,7 +23,7 @@ export function creditsCell(credits: number | null, free: FreeProvider | null = 
 
 export function noteText(event: RunEvent): string {
   const text = eventText(event);
-  if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new one.");
+  if (event.type === "continuing") return text.replace(/\.$/, "; --again submits a new task.");
   if (event.type !== "submit_interrupted") return text;
   return stoppingText(event.waitMs, event.taskId === null ? [] : [event.taskId]);
 }

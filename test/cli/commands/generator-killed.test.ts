@@ -76,7 +76,7 @@ describe("a task at a generator whose process was killed", () => {
 
   it("is not said to have been charged earlier, which nobody knows", async () => {
     const waiting = await killed([]);
-    const words = `Continuing ${waiting.taskId}, begun earlier; --again submits a new one.`;
+    const words = `Continuing ${waiting.taskId}, begun earlier; --again submits a new task.`;
     expect((await waiting.run(FOX)).stderr).toContain(words);
     const { code, stderr } = await (await killed(["started"])).run(FOX);
     expect([code, stderr]).toEqual([9, expect.not.stringMatching(/charged earlier|was charged/)]);

@@ -162,7 +162,7 @@ describe("an earlier request", () => {
     const fields = (await world.json(["rerun", String(WORK.taskId), "--dry-run"])).document.request?.fields;
     expect(fields).toEqual({ steps: 8 });
     const continued = await world.run(steps(8));
-    expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new one\.$/m);
+    expect(continued.stderr).toMatch(/^Continuing task_\w+, begun earlier; --again submits a new task\.$/m);
   });
 });
 

@@ -210,13 +210,13 @@ describe("generate --reuse", () => {
 });
 
 describe("generate of a request that is unfinished", () => {
-  it("continues its task, says so in one line, and charges nothing; --again submits a new one", async () => {
+  it("continues its task, says so in one line, and charges nothing; --again submits a new task", async () => {
     const world = await commandWorld();
     await world.json([...FOX, "--no-wait"]);
     // What costs nothing is within every cap.
     const { code, document, stderr } = await world.json([...FOX, "-o", "fox.png", "--max-credits", "0"]);
     expect({ code, ...document }).toMatchObject({ code: 0, ok: true, taskId: "task-1", reused: true });
-    expect(stderr.split("\n")[0]).toBe("Continuing task-1, charged earlier; --again submits a new one.");
+    expect(stderr.split("\n")[0]).toBe("Continuing task-1, charged earlier; --again submits a new task.");
     expect(await readdir(world.cwd)).toEqual(["fox.png"]);
     expect(world.server.submits()).toHaveLength(1);
     await world.json([...FOX, "--no-wait"]);
@@ -250,7 +250,7 @@ describe("generate of a request that is unfinished", () => {
     expect((await world.json(["rerun", "task-1"])).document).toMatchObject({ ok: true, taskId: "task-2" });
   });
 
-  it("whose outcome is unknown exits 9, with --reuse too, and names the ways on; --again submits a new one", async () => {
+  it("whose outcome is unknown exits 9, with --reuse too, and names the ways on; --again submits a new task", async () => {
     const world = await lostReply();
     await world.json(FOX);
     const hint = expect.stringMatching(/imggen rerun \S+\n.*imggen resume \S+ --dismiss/);

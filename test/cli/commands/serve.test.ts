@@ -39,14 +39,14 @@ it("serves the generator until it is stopped, finishes what runs, and says a lin
   let reply = () => {};
   const isTold = new Promise<void>((resolve) => (reply = resolve));
   const generate: Behaviour = (...request) => isTold.then(() => makesImage(...request));
-  const onStderr = (text: string) => text.includes("A second signal stops the server now.") && reply();
+  const onStderr = (text: string) => text.includes("A second signal stops the server at once.") && reply();
   const { accepted, begun, end } = await serving(generate, ["--generator-concurrency", "1"], onStderr);
   const running = await accepted({ prompt: "a fox", model: "flux" });
   await begun;
   await accepted({ prompt: "a hare" });
   const { code, stderr = "" } = (await end()) ?? {};
   expect(code).toBe(143);
-  expect(stderr).toContain("Waiting up to 30 s for 1 task. A second signal stops the server now.");
+  expect(stderr).toContain("Waiting up to 30 s for 1 task. A second signal stops the server at once.");
   expect(stderr).toMatch(
     new RegExp(
       `^\\d\\d:\\d\\d:\\d\\d ${running} completed, flux, 8x6, [\\d.]+ m?s \\(waited [\\d.]+ m?s\\), 1 waiting$`,

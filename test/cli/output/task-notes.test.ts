@@ -25,7 +25,7 @@ function notes(isLive: boolean) {
 }
 
 const ACCEPTED = { type: "accepted", taskId: "t1", request: 0 } as const;
-const SLOW = "The task is slow. Ctrl-C stops waiting but loses nothing; to resume: imggen resume t1";
+const SLOW = "The task is slow. To stop waiting, press Ctrl-C. To resume later: imggen resume t1";
 
 describe("the notes on a task", () => {
   it("name its id on a terminal once: where it takes a minute, and twice its usual time", () => {
