@@ -115,13 +115,13 @@ export function refusedSubmit(
     return new Type(withDetail(message), facts);
   }
   const summary = key === null ? `HTTP ${status}` : `the error "${key}"`;
-  return new ServiceError(withDetail(`The service refused with ${summary}.`), facts);
+  return new ServiceError(withDetail(`The service refused the request with ${summary}.`), facts);
 }
 
 /** Error for a 404 without an error key, which comes from another server at the base URL. */
 function addressUnknown(charged: Charged): ImggenError {
   return new RejectedRequestError("The service does not have this address (HTTP 404).", {
     charged,
-    hint: "Nothing was charged. Is the base URL right? It includes the service's /api.",
+    hint: "Nothing was charged. Is the base URL right? It must include the service's /api.",
   });
 }

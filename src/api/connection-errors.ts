@@ -6,10 +6,9 @@ const HANDSHAKE_CODES = /ERR_TLS|ERR_SSL|EPROTO/;
 
 const COMPANY_AUTHORITY =
   "If your company has its own certificate authority, set NODE_EXTRA_CA_CERTS to its certificate file.";
-const CLOCK = `Check this machine's clock. If it is right, only the service can renew its certificate.\n${COMPANY_AUTHORITY}`;
-const OTHER_HOST = `Check the base URL, and that it leads to the service and not to another server.\n${COMPANY_AUTHORITY}`;
-const NOT_TLS =
-  "Check the base URL and its port, and that it leads to the service and not to another server.";
+const CLOCK = `Check this machine's clock. If the clock is right, only the service can renew its certificate.\n${COMPANY_AUTHORITY}`;
+const OTHER_HOST = `Check that the base URL leads to the service, and not to another server.\n${COMPANY_AUTHORITY}`;
+const NOT_TLS = "Check that the base URL and its port lead to the service, and not to another server.";
 
 const PROCESS_HINT =
   "Run the command again without limits on memory or on Node.js (ulimit -v, NODE_OPTIONS).";

@@ -64,13 +64,13 @@ export async function download(
 
 /** Returns the parsed URL, or the reason for refusing it. */
 export async function checkResultUrl(text: string, serviceUrl: URL): Promise<URL | string> {
-  if (!URL.canParse(text)) return "the result URL is not a URL";
+  if (!URL.canParse(text)) return "the result URL is invalid";
   const url = new URL(text);
-  if (url.protocol !== "https:" && url.protocol !== "http:") return `a ${url.protocol} URL is not downloaded`;
+  if (url.protocol !== "https:" && url.protocol !== "http:") return `${url.protocol} URLs are not supported`;
   if (url.protocol === "http:" && serviceUrl.protocol === "https:") {
-    return "an http: URL from an https: service is not downloaded";
+    return "http: URLs are refused if the service uses https:";
   }
-  if (url.username !== "" || url.password !== "") return "a URL with a user name in it is not downloaded";
+  if (url.username !== "" || url.password !== "") return "URLs with a user name are not supported";
   if ((await looksPublic(serviceUrl.hostname)) && !(await looksPublic(url.hostname))) {
     return `${url.hostname} is not a public address`;
   }
@@ -172,7 +172,7 @@ class SpeedCheck {
   }
 }
 
-const TOO_LONG = new Error("it took over 15 minutes");
+const TOO_LONG = new Error("the download took over 15 minutes");
 const TOO_SLOW = new Error("less than 1 KiB/s arrived over 60 s");
 const UNSUCCESSFUL_STATUS = new Error("not the file");
 const TOO_LARGE = new Error("too large");

@@ -66,7 +66,7 @@ function judgeHead({ status, headers }: Head, { search }: URL): ImageHead {
   if (status === 405 || status === 501)
     return { kind: "unknown", why: `its server refuses HEAD (HTTP ${status})` };
   if ((status === 401 || status === 403) && search !== "")
-    return { kind: "unknown", why: `HTTP ${status}; the URL may be signed for GET only` };
+    return { kind: "unknown", why: `HTTP ${status}, but the URL may be signed for GET only` };
   if (status < 200 || status >= 300) return bad(`HTTP ${status}`);
   const type = headerText(headers["content-type"]).replace(/;.*$/s, "").trim().toLowerCase();
   const size = headerText(headers["content-length"]);

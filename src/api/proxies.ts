@@ -109,6 +109,6 @@ function proxyAddress(variable: string, env: Environment): string {
   const address = `${scheme}${login && `${login.replace(/[/?#@\\[\]\s]/g, encodeURIComponent)}@`}${host}`;
   if (URL.canParse(address) && /^https?:$/.test(new URL(address).protocol)) return address;
   throw new UsageError(`${variable} is not the address of an http: or https: proxy.`, {
-    hint: "Nothing was sent. It should look like http://proxy.example:3128",
+    hint: "Nothing was sent. Example: http://proxy.example:3128",
   });
 }

@@ -98,6 +98,6 @@ async function answerUnfinished({ recordId }: Job, { findTask }: WaitTools): Pro
   if (taskId !== null)
     return { result: { ok: true, status: "running", taskId, charged, files, next: nextCallAdvice(taskId) } };
   const nextCall =
-    "Call generate_image with the same arguments: it joins this request and is not charged again.";
+    "Call generate_image again with the same arguments. The new call waits for this request, and is not charged again.";
   return { result: { ok: true, status: "submitting", taskId, charged, files, next: nextCall } };
 }

@@ -54,7 +54,7 @@ function toolsFor(facts: ToolFacts): readonly Tool[] {
 }
 
 const INSTRUCTIONS =
-  "imggen generates images, which may cost credits. Every answer reports the session's spent and maximum credits. Repeating a generate_image call never charges twice. get_task waits for a task that is still running, and saves it.";
+  "imggen generates images, which may cost credits. Every answer reports the session's spent and maximum credits. Repeating a generate_image call never charges twice. get_task waits for a task that is still running, and saves its image.";
 
 /** @param shared state of all servers of the session @param settings reads the user's current settings */
 export function createServer(

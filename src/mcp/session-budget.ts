@@ -61,7 +61,7 @@ export class SessionBudget implements Cap {
     const { request, credits } = estimate;
     const cost = this.#getCost(estimate);
     if (credits === null && !allowUndocumentedCost && maxCredits <= DEFAULT_MAX_CREDITS) {
-      const allowance = `To submit it anyway, pass allowUndocumentedCost: true; it then counts as ${cost} credits.`;
+      const allowance = `To submit the request anyway, pass allowUndocumentedCost: true. The request then counts as ${cost} credits.`;
       return new BudgetExceededError(`The cost of ${request.model} is not documented.`, {
         hint: ["Nothing was sent.", unknownCostHint(this.#matrix, allowance)],
       });

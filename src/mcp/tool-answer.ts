@@ -18,7 +18,7 @@ interface AnswerImage {
 }
 
 export function nextCallAdvice(taskId: string): string {
-  return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for it and save it: no request is charged twice.`;
+  return `Call get_task with taskId ${JSON.stringify(taskId)} to wait for the task and save its image. No request is charged twice.`;
 }
 
 const REUSED_ADVICE =
@@ -58,7 +58,7 @@ const MAX_BYTES = 256 * 1024;
 
 export const PREVIEW_OPTIONS = {
   preview: noFlag("flag", {
-    agents: `Whether to include the image itself, scaled to at most ${MAX_EDGE} pixels. Default: as the user has set it, else true.`,
+    agents: `Whether to include the image itself, scaled to at most ${MAX_EDGE} pixels. Default: the user's setting, or true if there is none.`,
   }),
 } satisfies Options;
 

@@ -128,13 +128,13 @@ function findProblems(args: object, options: Options, required: readonly string[
   const entries = Object.entries(args);
   const missingArguments = required
     .filter((name) => !Object.hasOwn(args, name))
-    .map((name) => `${name}: is required`);
+    .map((name) => `${name} is required`);
   const invalidArguments = entries.flatMap(([name, value]) => {
     const row = Object.hasOwn(options, name) ? options[name] : undefined;
     if (row === undefined) return [`there is no argument ${JSON.stringify(name)}`];
-    if (Array.isArray(value) && value.length === 0) return [`${name}: must not be empty`];
+    if (Array.isArray(value) && value.length === 0) return [`${name} must not be empty`];
     const problem = valueProblem(row, value);
-    return problem === null ? [] : [`${name}: must be ${problem}`];
+    return problem === null ? [] : [`${name} must be ${problem}`];
   });
   return [...missingArguments, ...invalidArguments];
 }
@@ -164,7 +164,7 @@ export function defaultModelText({ matrix, terms, takesAnyModel, defaults }: Too
   const model = terms?.defaultModel ?? defaults.model ?? serviceModel;
   if (typeof model !== "string" && model.type === "usage") return "Every request must name a model.";
   const isKnown = typeof model === "string" && model !== ANY_MODEL;
-  const name = isKnown ? truncate(collapseWhitespace(model), MAX_NAME_LENGTH) : "the generator's own";
+  const name = isKnown ? truncate(collapseWhitespace(model), MAX_NAME_LENGTH) : "the generator's default";
   return `Default model: ${name}, ${costText(isKnown ? model : ANY_MODEL, terms?.isFree === true, matrix)}.`;
 }
 
@@ -178,11 +178,11 @@ function costText(name: string, isFree: boolean, matrix: Matrix): string {
 /** Combinations of fields are checked later, with the matrix. */
 export function requestArguments(settings: ToolFacts) {
   return {
-    prompt: noFlag("text", { agents: "What the image shows." }),
+    prompt: noFlag("text", { agents: "Text that describes the image." }),
     ...REQUEST,
     model: {
       ...withModels(REQUEST.model, settings),
-      agents: `Model; list_models lists abilities and costs. ${defaultModelText(settings)}`,
+      agents: `Id of the model. list_models returns the abilities and costs of each model. ${defaultModelText(settings)}`,
     },
     quality: { ...REQUEST.quality, choices: QUALITIES },
     maxImages: { ...REQUEST.maxImages, isAdvisory: false },

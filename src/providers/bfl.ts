@@ -25,7 +25,7 @@ function createForm(server: ProviderServer): Form {
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "fields"],
-    check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs is named like flux-2-pro"),
+    check: modelNamed(/^[\w-][\w.-]*$/, "Black Forest Labs needs a model name such as flux-2-pro."),
     isSizedByReference: true,
     async request(job, context) {
       const { model, fields } = job.options;

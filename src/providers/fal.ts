@@ -31,7 +31,10 @@ function createForm(server: ProviderServer): Form {
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
-    check: modelNamed(/^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/, "fal is named like fal-ai/flux/dev"),
+    check: modelNamed(
+      /^[\w-][\w.-]*(?:\/[\w-][\w.-]*){1,4}$/,
+      "fal needs a model name such as fal-ai/flux/dev.",
+    ),
     async request(job, context) {
       const { model, fields } = job.options;
       const body = {

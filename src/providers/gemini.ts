@@ -22,7 +22,7 @@ export function geminiProvider(setup: ServerSetup, deps: ProviderDeps): Provider
 
 const FORM: Form = {
   supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "fields"],
-  check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini is named like gemini-3-pro-image"),
+  check: modelNamed(/^(?:models\/)?[\w-][\w.-]*$/, "Gemini needs a model name such as gemini-3-pro-image."),
   request: async (job, context) => ({
     path: `/models/${modelName(job)}:generateContent`,
     body: await requestBody(job, context),

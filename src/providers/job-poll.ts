@@ -170,8 +170,8 @@ export class JobPoll {
 
   #diskFullError(cause: unknown): NoRoomError {
     const { host } = this.#server;
-    const message = `The reply of ${host} cannot be kept in ${this.#how.job.folder}: ${errorText(cause)}.`;
-    const hint = "The job is not affected. Free some space, then resume it.";
+    const message = `The reply of ${host} cannot be stored in ${this.#how.job.folder}: ${errorText(cause)}.`;
+    const hint = "The job is not affected. Free some space, then resume the job.";
     return new NoRoomError(message, { charged: "yes", hint, cause });
   }
 
@@ -198,7 +198,7 @@ export function keyRefusal(reply: HttpReply, server: ProviderServer): AuthRequir
           ? phrase`To store a key: ${action("run", `login --generator ${shellWord(address)}`)}`
           : `Set ${keyVariable} to the key with which the job was submitted.`,
       ];
-  const facts = { charged: "yes", hint: ["The job continues there.", hint] } as const;
+  const facts = { charged: "yes", hint: [`The job continues at ${host}.`, hint] } as const;
   return new AuthRequiredError(`${message} (${replyWords(reply, server)}).`, facts);
 }
 

@@ -122,7 +122,7 @@ export class ProviderServer {
     if (failure?.wasSent === false) throw this.#unsentError(failure, signal);
     const cut = failure && this.#failureReason(failure, signal);
     const stored = await readStoredReply(job, cut);
-    if (stored === null) throw this.lost(cut ?? "it has no status line and headers");
+    if (stored === null) throw this.lost(cut ?? "the reply has no status line and headers");
     return stored;
   }
 
@@ -302,7 +302,7 @@ export class ProviderServer {
     isDispensable: ((reply: StoredReply) => boolean) | undefined,
   ): Promise<ReplyFile> {
     const file = defaultReplyFile({ folder });
-    const unstored = `The reply from ${this.host}, which may be charged, cannot be written to disk and will be lost if imggen exits. Free some space in one of: ${[file, ...(fallbackFiles ?? [])].map((candidate) => path.dirname(candidate)).join(", ")}.`;
+    const unstored = `The reply from ${this.host} cannot be written to disk, and will be lost if imggen exits, although the request may be charged. Free some space in ${[file, ...(fallbackFiles ?? [])].map((candidate) => path.dirname(candidate)).join(" or ")}.`;
     try {
       return await ReplyFile.create(file, {
         isPaid,
@@ -314,7 +314,7 @@ export class ProviderServer {
       });
     } catch (cause) {
       const replyFolder = path.dirname(file);
-      const message = `Nothing was sent to ${this.host}: its reply could not be stored in ${replyFolder}: ${errorText(cause)}.`;
+      const message = `Nothing was sent to ${this.host}, because its reply could not be stored in ${replyFolder}: ${errorText(cause)}.`;
       const hint = "Nothing was charged. Free some space or fix the folder's permissions, then try again.";
       throw new ProviderError(message, { kind: "disk" }, { cause, hint });
     }
@@ -330,7 +330,8 @@ export class ProviderServer {
     const message = signal.aborted
       ? `Nothing was sent to ${this.host}: ${reason}.`
       : `The generator at ${this.host} could not be reached: ${reason}.`;
-    const hint = "Nothing was sent or charged. Check that it is running and that its address is correct.";
+    const hint =
+      "Nothing was sent or charged. Check that the generator is running and that its address is correct.";
     return new ProviderError(message, { kind: "unsent" }, { cause, hint });
   }
 

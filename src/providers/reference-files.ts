@@ -98,7 +98,7 @@ function shownReference(reference: Reference): LocalReference {
 }
 
 function describeReference(reference: Reference): string {
-  if ("file" in reference) return "The reference image in a file";
+  if ("file" in reference) return "The reference image file";
   const { url } = reference;
   return `The reference image ${/^data:/i.test(url) ? "in a data: URL" : redactUrl(url)}`;
 }

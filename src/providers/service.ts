@@ -163,7 +163,7 @@ function toOutcome(
   if (!isSuccess(reply)) throw server.failure(reply, job.isPaid);
   const read = form.read(reply, job);
   if (read === null)
-    throw server.lost(reply.cut ?? `it ended before ${form.poll ? "the job's id" : "the image"}`);
+    throw server.lost(reply.cut ?? `the reply ended before ${form.poll ? "the job's id" : "the image"}`);
   if (read === "unnamed") {
     const message = `${server.host} accepted the request, but its reply has no job id to poll.`;
     throw new ProviderError(message, { kind: "lost" });
@@ -203,7 +203,7 @@ async function imagesInReply(job: Job, server: ProviderServer, form: Form): Prom
   const read = stored && form.read(stored, job);
   // If the disk was full, only a part of the reply is in the file.
   if (read === null && isPresent(file))
-    throw server.lost(stored?.cut ?? "its end was not stored on the disk");
+    throw server.lost(stored?.cut ?? "the end of the reply was not stored on disk");
   if (read === null || read === "unnamed" || !("images" in read))
     throw new Error("the stored reply has no image");
   return read.images.map((image) =>
@@ -227,14 +227,14 @@ async function withModels(
   if (reply.status !== 404 && !concernsModel) return error;
   const list = await server.get(path, signal).catch(() => null);
   if (reply.status === 404 && list?.status === 404 && !concernsModel) {
-    const message = `${server.address} does not have this API (HTTP 404). Check the address of the generator.`;
+    const message = `There is no image API at ${server.address} (HTTP 404). Check the address of the generator.`;
     const hint = phrase`Nothing was charged. To find the servers on this machine: ${action("run", "setup")}`;
     return new ProviderError(message, error.failure, { cause: error, hint, details });
   }
   const names = list && isSuccess(list) ? namesIn(parseLenientJson(list.body)) : null;
   if (names === null || names.length === 0) return error;
   const modelNames = joinFirst(names.map((name) => name.slice(0, MAX_NAME_LENGTH)));
-  const hint = `Nothing was charged. Its models: ${server.mask(modelNames)}`;
+  const hint = `Nothing was charged. Available models: ${server.mask(modelNames)}`;
   return new ProviderError(error.message, error.failure, { cause: error, hint, details });
 }
 
@@ -260,10 +260,9 @@ export function imagesOrNone(
   return images.length > 0 ? { images, usage, seeds } : { none: text };
 }
 
-/** Creates a check that a model's name matches the pattern. @param description end of the sentence "A model of …" */
-export function modelNamed(pattern: RegExp, description: string): Form["check"] {
-  return ({ options: { model } }) =>
-    model !== null && pattern.test(model) ? null : `A model of ${description}.`;
+/** Creates a check that a model's name matches the pattern. @param problem message for other names */
+export function modelNamed(pattern: RegExp, problem: string): Form["check"] {
+  return ({ options: { model } }) => (model !== null && pattern.test(model) ? null : problem);
 }
 
 export function isJobId(id: unknown): id is string {

@@ -30,7 +30,7 @@ export function parseGeneratorSpec(input: string, label: string): ParsedSpec {
 }
 
 const KEY_ADVICE = [
-  phrase`Set IMGGEN_GENERATOR_KEY, or store the key: ${action("run", "login --generator <url without it>")}`,
+  phrase`Set IMGGEN_GENERATOR_KEY, or store the key: ${action("run", "login --generator <url without the key>")}`,
   phrase`\nTo send it as a header: ${option("generatorHeader")} <name>=<variable>`,
 ];
 const DEFAULT_NAMES = Object.entries(KINDS).flatMap(([name, { url }]) => (url === null ? [] : [name]));
@@ -68,7 +68,7 @@ function serverSpec(kind: ServerKindName, text: string, label: string): ServerSp
   if (username !== "" || password !== "")
     throw specError(
       `${label} contains a user name or a password, which other users of this machine could see`,
-      phrase`Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: ${action("run", "login --generator <url without it>")}`,
+      phrase`Set IMGGEN_GENERATOR_KEY=<user>:<password>, or store it: ${action("run", "login --generator <url without the password>")}`,
     );
   if (hash !== "") throw specError(`${label} has a fragment (#…), which is never sent to a server`);
   if (protocol === "http:" && !isPrivateHost(hostname))

@@ -85,7 +85,7 @@ export async function readStoredReply(job: Job, cut?: string | null): Promise<St
   return read()
     .catch(read)
     .catch((cause: unknown) => {
-      const message = `Its reply cannot be read now: ${toClause(errorText(cause))}.`;
+      const message = `The stored reply cannot be read now: ${toClause(errorText(cause))}.`;
       throw new ProviderError(message, { kind: "lost", isAskable: true }, { cause });
     });
 }

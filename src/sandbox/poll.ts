@@ -48,7 +48,7 @@ function pollResult(task: Task, service: SandboxService): string | string[] {
 
 const ERROR_PAGE = `<!doctype html>
 <html lang="en"><head><title>502 Bad Gateway</title></head>
-<body><h1>502 Bad Gateway</h1><p>The sandbox was asked for this page in place of an image.</p></body></html>
+<body><h1>502 Bad Gateway</h1><p>This page replaces the image, because the prompt contains [sandbox:html].</p></body></html>
 `;
 
 /** Needs no key, because the URL is signed. Draws the image again for each request. */

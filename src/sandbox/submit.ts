@@ -147,7 +147,7 @@ function fingerprint(references: readonly string[]): string {
 }
 
 function insufficientCreditsReply(credits: number): ServerReply {
-  return refusal("my_credits.no_credits_description", { why: `it costs ${credits}` });
+  return refusal("my_credits.no_credits_description", { why: `the request costs ${credits} credits` });
 }
 
 function promptExcerpt(prompt: string): string {

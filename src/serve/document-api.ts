@@ -64,13 +64,13 @@ function describeInvalidField(json: unknown): string | null {
   const { fields, ...members } = fieldsOf(json);
   const unknownName = Object.keys(members).find((name) => !isFieldName(name));
   if (unknownName !== undefined)
-    return `${JSON.stringify(unknownName)} is not a field of this API. A generator's own field goes into "fields"`;
+    return `${JSON.stringify(unknownName)} is not a field of this API. Put the generator's fields into "fields"`;
   const invalidName = Object.entries(fieldsOf(fields)).find(([, value]) => !isJsonValue(value))?.[0];
   return invalidName === undefined ? null : `${JSON.stringify(invalidName)} in "fields" ${INVALID_VALUE}`;
 }
 
 export const INVALID_VALUE =
-  "is nested too deeply, or has a number that JSON readers would round; write it as text";
+  "is nested too deeply, or contains a number that JSON readers would round: write such a number as text";
 
 function invalidReply(problem: string): ServerReply {
   return invalidRequest(problem, { detail: `${problem}.` });
@@ -117,7 +117,7 @@ function runnerTaskReply(taskId: string, runnerTask: RunnerTask, { runner, gate 
   const { outage } = gate;
   if (outage?.refusal)
     return refusal(accountErrorKey(outage.refusal.key), { detail: outage.refusal.message });
-  const detail = outage?.why ?? (waiting === null ? error?.message : `It waits for ${waiting.holder}.`);
+  const detail = outage?.why ?? (waiting === null ? error?.message : `The task waits for ${waiting.holder}.`);
   const ahead = runner.countAhead(taskId);
   return success(
     { taskId, status: "queued", errorCode: 0, ahead, ...(detail !== undefined && { detail }) },

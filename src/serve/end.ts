@@ -29,17 +29,19 @@ export function getTaskEnd(task: Task): TaskEnd | null {
       // All images that arrived are saved, but the outcome of other requests is unknown.
       return isUnknown(task) && !isUnsaved(task) ? completedEnd(task) : missingJobEnd(task);
     case "unknown":
-      return unknownEnd(task, getAnswer(request, "unknown")?.why ?? "The reply to its request was lost.");
+      return unknownEnd(task, getAnswer(request, "unknown")?.why ?? "The reply to the request was lost.");
     case "dismissed":
-      return unknownEnd(task, task.dismissal?.why ?? "It was dismissed.");
+      return unknownEnd(task, task.dismissal?.why ?? "The task was dismissed.");
     case "failed":
-      return refusedEnd(withReplyNote(task, getAnswer(request, "failed")?.why ?? "It failed."));
+      return refusedEnd(withReplyNote(task, getAnswer(request, "failed")?.why ?? "The task failed."));
     case "cancelled":
       return refusedEnd(toSentence(CANCELLED));
     case "refused":
-      return refusedEnd(toSentence(getAnswer(request, "refused")?.error.message ?? "It was refused."));
+      return refusedEnd(
+        toSentence(getAnswer(request, "refused")?.error.message ?? "The request was refused."),
+      );
     case "not_sent":
-      return refusedEnd(toSentence(request.notSentReason ?? "It was not sent."));
+      return refusedEnd(toSentence(request.notSentReason ?? "The request was not sent."));
     case "accepted":
       return missingJobEnd(task);
     case "waiting":
@@ -82,5 +84,5 @@ function completedEnd(task: Task, extraReasons: string[] = []): TaskEnd {
 
 function withReplyNote({ requests }: Task, why: string): string {
   const isKept = requests.some((request) => getAnswer(request, "unknown")?.kept !== undefined);
-  return isKept ? `${toSentence(why)} The reply is kept on the server.` : toSentence(why);
+  return isKept ? `${toSentence(why)} The reply is stored on the server.` : toSentence(why);
 }

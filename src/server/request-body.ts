@@ -62,7 +62,8 @@ export function checkBody(
   // The service requires the exact spelling of a quality, unlike the command line.
   const { quality = "1K" } = input;
   const isMisspelt = model !== undefined && canonicalQuality(quality) !== quality;
-  const problem = ruleProblem ?? (isMisspelt ? "quality is not in the document's spelling" : undefined);
+  const problem =
+    ruleProblem ?? (isMisspelt ? "quality must be spelled exactly as in the service's document" : undefined);
   return problem === undefined ? { input, model } : { refused: invalid(problem) };
 }
 

@@ -43,8 +43,16 @@ describe("a connection error in words", () => {
   it.each([
     ["CERT_HAS_EXPIRED", "its certificate has expired", "this machine's clock"],
     ["CERT_NOT_YET_VALID", "its certificate is not valid yet", "this machine's clock"],
-    ["ERR_TLS_CERT_ALTNAME_INVALID", "its certificate is for another host", "the base URL"],
-    ["ERR_SSL_WRONG_VERSION_NUMBER", "it does not use TLS", "the base URL and its port"],
+    [
+      "ERR_TLS_CERT_ALTNAME_INVALID",
+      "its certificate is for another host",
+      "that the base URL leads to the service",
+    ],
+    [
+      "ERR_SSL_WRONG_VERSION_NUMBER",
+      "it does not use TLS",
+      "that the base URL and its port lead to the service",
+    ],
   ])("says of %s that %s, and to check %s", (code, what, toCheck) => {
     const { message, hint } = describeConnectionError(broken(code), SERVICE);
     expect(message).toBe(`No trusted connection to api.example:8443: ${what} (${code}).`);

@@ -292,7 +292,7 @@ describe("a download that would never end", () => {
 
   it("because it is barely fast enough has failed after a quarter of an hour", async () => {
     const { reply, clock } = await dripping(8 * 1024, 4000);
-    expect(reply).toEqual({ outcome: "retry", why: "it took over 15 minutes", retryAfterMs: null });
+    expect(reply).toEqual({ outcome: "retry", why: "the download took over 15 minutes", retryAfterMs: null });
     expect(clock.monotonicMs()).toBeLessThan(930_000);
   });
 

@@ -64,7 +64,7 @@ describe("what a failure advises", () => {
     ["Is it reachable?", "Is it reachable?"],
     ["To see them: imggen history", "To see them: imggen history"],
     ["For a folder, write --output fox.png/", "For a folder, write --output fox.png/"],
-    ["It should look like http://proxy.example:3128", "It should look like http://proxy.example:3128"],
+    ["Example: http://proxy.example:3128", "Example: http://proxy.example:3128"],
   ])("of an error that knows better ends like a sentence, or in what is to be pasted: %j", (hint, shown) => {
     const hintOf = (error: Error, task?: typeof TASK) =>
       describeFailure(error, COMMAND_VOCABULARY, task).error.hint;

@@ -80,7 +80,7 @@ it("a disk that is full when a large result comes ends the wait, not the job; re
   const { double, world, args, env } = await paidWorld(FAL, { result });
   const run = await world.run(args, { env: { ...env, ...fullFor("/.poll-") } });
   const { message, hint } = JSON.parse(run.stdout).error;
-  expect(message).toMatch(/^The reply of \S+ cannot be kept in .*ENOSPC/);
+  expect(message).toMatch(/^The reply of \S+ cannot be stored in .*ENOSPC/);
   // Said once, in the words of each face: an agent has no command line.
   expect(hint.match(/imggen resume/g)).toHaveLength(1);
   expect(await world.aftermath(run)).toMatchObject({ exit: 8, charged: "yes", open: ["accepted"] });

@@ -91,7 +91,7 @@ describe("a field of a request in OpenAI's form", () => {
   });
 
   it("that the generator drops, though it was sent on, is answered with a warning", async () => {
-    const words = "sdxl has no input steps: it was not sent.";
+    const words = "Fields not sent, because sdxl has no such input: steps.";
     const provider = scriptedProvider((job, { onWarning }) => {
       onWarning?.(words);
       return drawn(job);

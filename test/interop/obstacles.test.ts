@@ -127,13 +127,13 @@ describe("replies that are lost", () => {
     expect(await failure(openai.images.generate(FOX))).toMatchObject({
       status: 422,
       code: "generation_failed",
-      message: expect.stringMatching(/HTTP 500\. To look it up: imggen status task_/),
+      message: expect.stringMatching(/HTTP 500\. To check the task: imggen status task_/),
     });
   });
 });
 
 describe("after something was sent", () => {
-  const LOOKUP = /To look it up: imggen status task_[0-9a-f]{20}$/;
+  const LOOKUP = /To check the task: imggen status task_[0-9a-f]{20}$/;
 
   it.each([
     [true, "outcome_unknown"],

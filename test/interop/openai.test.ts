@@ -99,8 +99,8 @@ describe("an error in OpenAI's form", () => {
     [{ mask: "https://a.b/mask.png" }, "mask is not supported.", "mask"],
     [{ model: 7 }, "model is not a string.", "model"],
     [{ size: 7 }, "size is not a string.", "size"],
-    [{ size: "0x64" }, "size must be auto, or like 1024x1024.", "size"],
-    [{ size: "99999x64" }, "size must be auto, or like 1024x1024.", "size"],
+    [{ size: "0x64" }, "size must be auto, or have the form 1024x1024.", "size"],
+    [{ size: "99999x64" }, "size must be auto, or have the form 1024x1024.", "size"],
     [{ n: "1.5" }, "n is not a whole number (1 to 15).", "n"],
     [{ n: 16 }, "n: at most 15.", "n"],
     [{ n: 0 }, "n: at least 1.", "n"],
@@ -133,7 +133,7 @@ describe("an error in OpenAI's form", () => {
     const { openai } = await withOpenAi({ provider, options: { isPaid: true } });
     const fox = () => failure(openai.images.generate({ prompt: "a fox" }));
     expect(await fox()).toMatchObject({ status: 400, code: "moderation_blocked" });
-    const lookUp = /The connection was cut\. To look it up: imggen status task_[0-9a-f]{20}$/;
+    const lookUp = /The connection was cut\. To check the task: imggen status task_[0-9a-f]{20}$/;
     expect(await fox()).toMatchObject({
       status: 422,
       code: "outcome_unknown",

@@ -165,7 +165,7 @@ describe("the texts of tools", () => {
     const slow = { ...FOX, prompt: "a fox [sandbox:slow=1m]", waitSeconds: 5 };
     const { document } = await call("generate_image", slow);
     expect(document.next).toMatch(
-      /^Call get_task with taskId "[^"]+" to wait for it and save it: no request is charged twice\.$/,
+      /^Call get_task with taskId "[^"]+" to wait for the task and save its image\. No request is charged twice\.$/,
     );
     expect(
       JSON.stringify([

@@ -95,21 +95,25 @@ describe("a matrix file", () => {
 
 describe("a call with wrong arguments is answered with what is wrong, so that a model can correct itself", () => {
   it.each([
-    ["generate_image", {}, /prompt: /],
+    ["generate_image", {}, /prompt is required/],
     ["generate_image", { ...FOX, prompt: 5 }, /prompt/],
     ["generate_image", { ...FOX, prompt: null }, /prompt/],
-    ["generate_image", { ...FOX, model: "gama" }, /model: .*gamma-image-2/],
-    ["generate_image", { ...FOX, quality: "9K" }, /quality: .*4K/],
+    ["generate_image", { ...FOX, model: "gama" }, /model must be .*gamma-image-2/],
+    ["generate_image", { ...FOX, quality: "9K" }, /quality must be .*4K/],
     ["generate_image", { ...FOX, qualty: "2K" }, /qualty/],
-    ["generate_image", { ...FOX, maxImages: 16 }, /maxImages: .*15/],
+    ["generate_image", { ...FOX, maxImages: 16 }, /maxImages must be .*15/],
     ["generate_image", { ...FOX, waitSeconds: -1 }, /waitSeconds/],
-    ["generate_image", { ...FOX, image: [] }, /image: must not be empty/],
-    ["generate_image", { ...FOX, image: [5] }, /image: must be a string or a list of strings/],
-    ["generate_image", { ...FOX, seed: "x" }, /seed: must be a whole number/],
-    ["generate_image", { ...FOX, fields: { steps: 20 } }, /fields: must be a string or a list of strings/],
-    ["generate_image", { qualty: "2K", waitSeconds: 601 }, /prompt: .*waitSeconds: must be 0 to 600.*qualty/],
+    ["generate_image", { ...FOX, image: [] }, /image must not be empty/],
+    ["generate_image", { ...FOX, image: [5] }, /image must be a string or a list of strings/],
+    ["generate_image", { ...FOX, seed: "x" }, /seed must be a whole number/],
+    ["generate_image", { ...FOX, fields: { steps: 20 } }, /fields must be a string or a list of strings/],
+    [
+      "generate_image",
+      { qualty: "2K", waitSeconds: 601 },
+      /prompt is required.*waitSeconds must be 0 to 600.*qualty/,
+    ],
     ["get_task", { taskId: "" }, /taskId/],
-    ["history", { status: "done" }, /status: .*completed/],
+    ["history", { status: "done" }, /status must be .*completed/],
     ["list_models", { kind: "video" }, /kind/],
   ])("%s %j", async (name, args, message) => {
     const { call } = await sandboxAgent();

@@ -19,7 +19,7 @@ describe("the words of a provider reach an agent unchanged", () => {
     expect({ isError, ...document.error }).toMatchObject({
       isError: true,
       key: words,
-      message: `The service refused with the error "${words}".`,
+      message: `The service refused the request with the error "${words}".`,
       hint: expect.stringContaining("Nothing was charged."),
     });
   });

@@ -95,7 +95,7 @@ describe("an answer", () => {
     const { submit } = await serviceWorld(GEMINI, { submit: GEMINI.error(404, "models/nope is not found") });
     expect(await submit({ model: "nope" })).toMatchObject({
       what: "invalid_request",
-      hint: "Nothing was charged. Its models: gemini-3-pro-image, gemini-2.5-flash-image",
+      hint: "Nothing was charged. Available models: gemini-3-pro-image, gemini-2.5-flash-image",
     });
   });
 });

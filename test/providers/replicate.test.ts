@@ -40,8 +40,8 @@ describe("a request", () => {
     const { warnings } = await submit({ quality: "2K", fields: { steps: 4, seed: 7 } });
     expect(bodies()).toEqual([{ input: { prompt: "a red fox", seed: 7 } }]);
     expect(warnings).toEqual([
-      "black-forest-labs/flux-schnell has no input steps: it was not sent.",
-      "black-forest-labs/flux-schnell has no input for the quality 2K: it was not sent.",
+      "Fields not sent, because black-forest-labs/flux-schnell has no such input: steps.",
+      "black-forest-labs/flux-schnell has no input for the quality 2K, so the quality was not sent.",
     ]);
   });
 
@@ -119,7 +119,7 @@ describe("a request", () => {
     const { double, submit } = await withInputs({ prompt: {}, photo: { format: "uri" } });
     const fields = { photo: "https://a.example/1.png" };
     expect((await submit({ fields, references: [DATA_REFERENCE] })).message).toContain(
-      "A field sets photo, the input of black-forest-labs/flux-schnell for images.",
+      "A field already sets photo, which black-forest-labs/flux-schnell uses for reference images. Remove the field or the reference images.",
     );
     expect(double.submits()).toEqual([]);
   });

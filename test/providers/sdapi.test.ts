@@ -126,7 +126,7 @@ it("reports how far the server is, until the image has come", async () => {
 describe("a failure", () => {
   it("with 404 is a server without the API", async () => {
     const { generate } = await at(json({ detail: "Not Found" }, 404));
-    const message = expect.stringMatching(/ does not have this API/);
+    const message = expect.stringMatching(/There is no image API at /);
     expect(await generate()).toMatchObject({ what: "invalid_request", message });
   });
 
@@ -152,7 +152,7 @@ it("a reply of no stated length that ends before its image is lost, and not aske
   const { generate, server } = await at(
     (_request, socket) => void socket.end('HTTP/1.1 200 OK\r\n\r\n{"images":["iVBORw0K'),
   );
-  const message = expect.stringMatching(/it ended before the image/);
+  const message = expect.stringMatching(/the reply ended before the image/);
   expect(await generate()).toMatchObject({ what: "unknown", message });
   expect(server.submits()).toHaveLength(1);
 });

@@ -18,8 +18,8 @@ const IMAGES = "/v1/images/generations";
 const SUBMIT = "/api/generate-image";
 
 it.each([
-  [{ steps: 20 }, '"steps" is not a field of this API. A generator\'s own field goes into "fields".'],
-  [{ Prompt: "x" }, '"Prompt" is not a field of this API. A generator\'s own field goes into "fields".'],
+  [{ steps: 20 }, '"steps" is not a field of this API. Put the generator\'s fields into "fields".'],
+  [{ Prompt: "x" }, '"Prompt" is not a field of this API. Put the generator\'s fields into "fields".'],
   [{ seed: 1.5 }, `Seed is not a whole number (0 to ${SEED}).`],
   [{ seed: -1 }, "seed: at least 0."],
   [{ seed: "x" }, "seed has the wrong type."],

@@ -64,7 +64,7 @@ describe("a task", () => {
         status: "queued",
         errorCode: 0,
         ahead: 1,
-        detail: "It waits for another task of this process.",
+        detail: "The task waits for another task of this process.",
       });
     open.shift()?.();
     await ended(first);

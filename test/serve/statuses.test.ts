@@ -109,7 +109,7 @@ describe("the status of a task", () => {
     expect({ status: said.status, code: said.error.code }).toEqual({ status, code });
     expect(said.error.message).toMatch(says);
     if (status !== 429 && status !== 503)
-      expect(said.error.message).toMatch(/\. To look it up: imggen status task_of_ours$/);
+      expect(said.error.message).toMatch(/\. To check the task: imggen status task_of_ours$/);
   });
 
   it("has a row for each state but that of images on the disk", () => {

@@ -22,11 +22,11 @@ import { PREVIEW_OPTIONS, withPreviews } from "../tool-answer.ts";
 const OPTIONS = {
   output: noFlag("text", {
     agents:
-      "Path of a file or folder below the user's output folder. The path of a new folder must end in /. An existing file is never replaced.",
+      "Path of a file or folder, relative to the user's output folder. The path of a new folder must end in /. An existing file is never replaced.",
   }),
   reuse: noFlag("flag", {
     agents:
-      "Return the earlier task of an identical request, without another charge. Its images are not moved, but copied if output is a file. false submits the request again, at a new charge.",
+      "Return the earlier task of an identical request, without another charge. The earlier images remain in their folder, and are copied only if output is a file. false submits the request again, at a new charge.",
     default: true,
   }),
   allowUndocumentedCost: noFlag("flag", {
@@ -41,7 +41,7 @@ export const generateImage = (settings: ToolFacts) =>
   tool({
     name: "generate_image",
     title: "Generate an image",
-    description: `Submits a prompt, waits, saves the image, and returns its path and a small picture of it. ${defaultModelText(settings)} estimate_cost returns the cost of a request. Repeating the call returns the same task with reused: true, without another charge; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains its id: call get_task with it.`,
+    description: `Submits a prompt, waits, saves the image, and returns its path and a small picture of it. ${defaultModelText(settings)} estimate_cost returns the cost of a request. Repeating the call returns the same task with reused: true, without another charge; reuse: false makes a new image, at a new charge. If the task takes longer than waitSeconds, the result contains the task's id: call get_task with this id.`,
     annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: true },
     options: { ...requestArguments(settings), ...OPTIONS },
     presentNames: ["prompt", "reuse", "allowUndocumentedCost", "waitSeconds"],
@@ -102,7 +102,7 @@ async function resolveOutput(folder: string, output: string | undefined): Promis
   if (problem !== null) throw outputError(output, problem, folder);
   const target = path.join(folder, relativePath);
   if (!isBelow(await canonicalFolder(target), await canonicalFolder(folder)))
-    throw outputError(output, "a link in it leads out of the output folder", folder);
+    throw outputError(output, "a symbolic link in the path leads out of the output folder", folder);
   return /(?:^|\/)\.?$/.test(name) ? `${target}/` : target;
 }
 
@@ -117,7 +117,7 @@ async function resolveImages(folder: string, images: readonly string[]): Promise
     const file = isLocalFile(image) ? await canonicalFolder(path.resolve(folder, expandHome(image))) : image;
     if (isLocalFile(image) && !isBelow(file, realOutputFolder)) {
       throw new UsageError(`image ${JSON.stringify(image)} is outside the output folder.`, {
-        hint: `Nothing was sent. Give a URL or, with a generator of the user's own, a file below ${folder}.`,
+        hint: `Nothing was sent. Use a URL, or a file below ${folder} (only with the user's own generator).`,
       });
     }
     files.push(file);

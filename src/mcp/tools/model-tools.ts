@@ -8,11 +8,14 @@ export const listModels = tool({
   name: "list_models",
   title: "List models",
   description:
-    "Lists models with their abilities, and their cost in credits by quality. null means not documented. Filters omit models whose match is not documented.",
+    "Lists models with their abilities, and their cost in credits by quality. null means not documented. Filters also omit models for which the filtered property is not documented.",
   annotations: { readOnlyHint: true, openWorldHint: false },
   options: {
     ...MODEL_FILTER,
-    kind: noFlag("text", { choices: KINDS, agents: "Makes images from text, or edits images." }),
+    kind: noFlag("text", {
+      choices: KINDS,
+      agents: "Whether the model makes images from text, or edits images.",
+    }),
     quality: { ...MODEL_FILTER.quality, choices: QUALITIES },
   },
   presentNames: [],

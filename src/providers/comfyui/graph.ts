@@ -23,12 +23,13 @@ const MAX_TITLE = 80;
 const RESERVED: ReadonlySet<string> = new Set(["__proto__", "constructor", "prototype"]);
 
 export const EXPORT_HINT =
-  'In ComfyUI, open it and choose Workflow > Export (API). Older versions have "Save (API format)" with the dev mode on.';
+  'In ComfyUI, open the workflow and choose Workflow > Export (API). In older versions, enable the dev mode and choose "Save (API format)".';
 
 /** Returns the nodes of a JSON value, or a phrase such as "has no nodes" if the value is not a workflow. */
 export function graphIn(json: unknown): Graph | string {
   if (!isJsonObject(json)) return "is not a workflow in JSON";
-  if (Array.isArray(json.nodes)) return "is in the editor's own format, which ComfyUI's API does not support";
+  if (Array.isArray(json.nodes))
+    return "is in the format of ComfyUI's editor, which ComfyUI's API does not support";
   const entries = Object.entries(json);
   if (entries.length === 0) return "has no nodes";
   if (entries.length > MAX_NODES) return `has more than ${MAX_NODES} nodes`;
@@ -42,13 +43,13 @@ export function graphIn(json: unknown): Graph | string {
 }
 
 function nodeIn(id: string, value: unknown): GraphNode | string {
-  if (RESERVED.has(id) || id.length > MAX_NAME) return "has a node whose id is not one of ComfyUI's";
+  if (RESERVED.has(id) || id.length > MAX_NAME) return "has a node with an invalid id";
   if (!isJsonObject(value) || typeof value.class_type !== "string")
     return `is not a workflow in API format: its entry ${JSON.stringify(id)} has no class_type`;
   const { class_type, inputs = {}, _meta } = value;
   if (class_type === "" || class_type.length > MAX_NAME) return `has a node ${id} without a class`;
   if (!isJsonObject(inputs) || Object.keys(inputs).some((name) => RESERVED.has(name)))
-    return `has a node ${id} whose inputs are not ComfyUI's`;
+    return `has a node ${id} with invalid inputs`;
   if (!isShallow(inputs, MAX_LEVELS) || !isShallow(_meta, MAX_LEVELS))
     return `has a node ${id} with values nested more than ${MAX_LEVELS} levels deep`;
   return { class_type, inputs, ...(_meta !== undefined && { _meta }) };

@@ -182,7 +182,7 @@ function toText(value: Value): string {
 function missingValue(name: string, node: string) {
   const optionName = name === "image" || name === "model" ? `the option ${name}` : `the field ${name}`;
   return unsendable(
-    `The workflow has {${name}} in the node ${node}, but the request has no value for it: add ${optionName}.`,
+    `The workflow has {${name}} in the node ${node}, but the request has no value for {${name}}: add ${optionName}.`,
   );
 }
 
@@ -193,7 +193,7 @@ function findInputs(graph: Graph, name: string): NodeInput[] {
   const nodeInputs = titled.length > 0 ? titled : linkedInputs(graph, name);
   if (nodeInputs === titled ? hasOneInputPerNode : nodeInputs.length === 1) return nodeInputs;
   const possible = listInputs(graph, nodeInputs.length > 1 ? nodeInputs : possibleInputs(graph, name));
-  const count = nodeInputs.length > 1 ? `${nodeInputs.length} possible inputs` : "no certain input";
+  const count = nodeInputs.length > 1 ? `${nodeInputs.length} possible inputs` : "only uncertain inputs";
   const problem = possible === "" ? `no input for ${name}` : `${count} for ${name}: ${possible}`;
   throw unsendable(
     `The workflow has ${problem}. In ComfyUI, give the right node the title "${name}", or write {${name}} into its input, and export the workflow again.`,
@@ -231,7 +231,7 @@ function findDirectInput(graph: Graph, field: string): NodeInput {
   if (more.length > 0) {
     const ids = nodeIds.map((each) => `${each}.${input}`).join(" or ");
     throw unsendable(
-      `The workflow has ${nodeIds.length} nodes with the title ${quotedTitle}: use an id, ${ids}.`,
+      `The workflow has ${nodeIds.length} nodes with the title ${quotedTitle}. Use an id: ${ids}.`,
     );
   }
   const inputs = graph.get(id)?.inputs ?? {};

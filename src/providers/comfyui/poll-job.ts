@@ -72,7 +72,7 @@ async function missingFile(
     const { status } = await http.get(viewPath(image), signal, undefined, 1);
     if (status !== 404) continue;
     const file = collapseWhitespace(image.filename).slice(0, MAX_REASON);
-    return `ComfyUI made no image, because its cache has one from an earlier job, but the file ${file} no longer exists. Clear ComfyUI's cache (POST /free), or use another seed.`;
+    return `ComfyUI reused the cached image of an earlier job, but its file ${file} no longer exists. Clear ComfyUI's cache (POST /free), or use another seed.`;
   }
   return null;
 }

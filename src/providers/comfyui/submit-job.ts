@@ -63,14 +63,14 @@ async function sendWorkflow(
   const values = jobValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
   const { placements, unplaced } = assignInputs(template, values);
   if (unplaced.includes("prompt"))
-    how.onWarning?.("The workflow does not support a prompt: it has no effect on the image.");
+    how.onWarning?.("The workflow does not support a prompt, so the prompt has no effect on the image.");
   const graph = fillWorkflow(template, placements);
   recordJob(id, job);
   const reply = await server.post(id, graph, job, how);
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
   const { prompt_id } = fieldsOf(parseReplyJson(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))
-    throw server.http.lost(reply.cut ?? "it contains no job id");
+    throw server.http.lost(reply.cut ?? "the reply contains no job id");
   return { outcome: "accepted", taskId: prompt_id };
 }
 

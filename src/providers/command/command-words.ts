@@ -51,11 +51,11 @@ function findProblem(words: readonly string[]): string | null {
     return lacks("prompt", "has no {promptFile}, the placeholder for the path of a file with the prompt");
   const operator = findShellOperator(words);
   if (operator !== undefined)
-    return `contains ${operator}, but no shell runs it: put the steps into a script, with the placeholders as its arguments`;
+    return `contains ${operator}, but the command runs without a shell: put the steps into a script, with the placeholders as its arguments`;
   if (isInShellScript("{prompt}", words))
     return "puts {prompt} inside a shell script, where it could be run as code: use {promptFile}";
   if (/[\\/]/.test(program) && !path.isAbsolute(program))
-    return `names the program by a relative path, ${program}, but runs in another folder: write the absolute path`;
+    return `names the program by a relative path, ${program}, but the command runs in another folder: use the absolute path`;
   return null;
 }
 

@@ -78,7 +78,7 @@ export function commandFailure(
       cause: end.error,
     });
   const [name = ""] = hidden;
-  const hint = phrase`A command does not see the variable ${name}. If it needs the key: ${option("generatorHeader")} ${name}=${name}`;
+  const hint = phrase`The command cannot see the variable ${name}. If the command needs this key, add: ${option("generatorHeader")} ${name}=${name}`;
   const lacksKey = name !== "" && "stderr" in end && ABOUT_KEY.test(`${end.stderr}${end.stdout}`);
   const message = `The command ${describeEnd(end, program)}.`;
   return new ProviderError(message, classifyEnd(end, facts), lacksKey ? { hint } : {});
@@ -157,7 +157,7 @@ export async function recoverCommand(
   const isKilled = identity !== null && !job.isPaid && isRunning(identity);
   if (isKilled) signalGroup(identity.pid, "SIGKILL");
   else if (identity !== null && !(await hasEnded(identity, signal, clock)))
-    throw lostImage("The command still runs", { savedPath: scratch, isStopped: false });
+    throw lostImage("The command is still running", { savedPath: scratch, isStopped: false });
   const file = isKilled ? null : await writtenFile(scratch);
   const isImage = file !== null && inspectFile(file).ok;
   if (isImage) await keepImage(file, job);

@@ -109,7 +109,7 @@ export const OPENAI_MATRIX: Matrix = [
       ...each,
       id,
       aliasOf: name,
-      notes: [`OpenAI's ${name}`],
+      notes: [`OpenAI's name: ${name}`],
     })),
   ),
 ];

@@ -62,7 +62,7 @@ function loadPackage(name: string, modules: string, folder: string): Loaded {
   const problem = findProblem(loadedPackage.definition);
   if (problem !== null)
     throw new UsageError(`The package ${name} cannot be used by this version of imggen: ${problem}.`, {
-      hint: ["Nothing was sent.", phrase`Exports of a package: ${action("help", "npm")}`],
+      hint: ["Nothing was sent.", phrase`For the required exports: ${action("help", "npm")}`],
     });
   packages.set(file, loadedPackage);
   return loadedPackage;
@@ -78,7 +78,7 @@ function readPackage(name: string, file: string, modules: string, folder: string
     const installCommand = `npm install --prefix ${shellWord(folder)} ${name}`;
     const isMissing = /^Cannot find (?:package|module)\b/.test(why);
     throw new UsageError(`The package ${name} cannot be loaded: ${why.replace(/\.$/, "")}.`, {
-      hint: `Nothing was sent. ${isMissing ? `Install it with its dependencies: ${installCommand}` : "Report it to the author of the package."}`,
+      hint: `Nothing was sent. ${isMissing ? `Install it with its dependencies: ${installCommand}` : "Report the error to the author of the package."}`,
       cause,
     });
   }
@@ -87,14 +87,15 @@ function readPackage(name: string, file: string, modules: string, folder: string
 function findProblem(exported: unknown): string | null {
   const fields = fieldsOf(exported);
   const { version, url, title, create } = fields;
-  if (version !== 1) return `its version is ${JSON.stringify(version)}, and only version 1 is supported`;
+  if (version !== 1)
+    return `its exported version is ${JSON.stringify(version)}, and only version 1 is supported`;
   if (typeof url !== "string" || !/^https?:/.test(url) || !URL.canParse(url)) return "it has no url";
   if (typeof title !== "string" || typeof create !== "function")
     return "it has no title or no create function";
   const invalidField = Object.entries(OPTIONAL_FIELDS).find(
     ([name, { isValid }]) => fields[name] !== undefined && !isValid(fields[name]),
   );
-  return invalidField ? `its ${invalidField[0]} is not ${invalidField[1].description}` : null;
+  return invalidField ? `its field ${invalidField[0]} is not ${invalidField[1].description}` : null;
 }
 
 const STRING_LIST = { isValid: isTexts, description: "a list of strings" };
@@ -142,7 +143,7 @@ function callPackage<Result>(title: string, work: () => Result): Result {
     return work();
   } catch (cause) {
     throw new UsageError(`The package for ${title} cannot be used: ${errorText(cause)}.`, {
-      hint: "Nothing was sent. Report it to the author of the package.",
+      hint: "Nothing was sent. Report the error to the author of the package.",
       cause,
     });
   }

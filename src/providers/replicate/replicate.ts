@@ -31,7 +31,10 @@ function createForm(server: ProviderServer, deps: ProviderDeps): Form {
   };
   return {
     supports: ["prompt", "model", "ratio", "image", "maxImages", "quality", "seed", "negative", "fields"],
-    check: modelNamed(MODEL_NAME, "Replicate is named owner/name or owner/name:version"),
+    check: modelNamed(
+      MODEL_NAME,
+      "Replicate needs a model name of the form owner/name or owner/name:version.",
+    ),
     async request(job, context) {
       const model = job.options.model ?? "";
       const inputs = await modelInputs(model, server, { ...deps, ...context });
@@ -88,7 +91,7 @@ async function createInput(job: Job, inputs: ModelInputs, context: JobContext): 
   const missingInput = requiredInputs.find((name) => name && unsupportedNames.includes(name));
   if (missingInput) throw unsendable(`${model} has no input ${missingInput}.`);
   if (unsupportedNames.length > 0)
-    onWarning(`${model} has no input ${unsupportedNames.join(", ")}: it was not sent.`);
+    onWarning(`Fields not sent, because ${model} has no such input: ${unsupportedNames.join(", ")}.`);
   const supportedFields = Object.entries(fields).filter(([name]) => !unsupportedNames.includes(name));
   return {
     prompt: job.request.prompt,
@@ -137,7 +140,7 @@ function qualityInput(
   if (name !== undefined) return { [name]: quality };
   const hasPixels = inputs.has("width") && inputs.has("height") && width > 0 && height > 0;
   if (!hasPixels && quality !== "1K")
-    onWarning(`${model} has no input for the quality ${quality}: it was not sent.`);
+    onWarning(`${model} has no input for the quality ${quality}, so the quality was not sent.`);
   return {};
 }
 
@@ -184,7 +187,9 @@ function noImageInputError({ references, options }: Job, names: readonly string[
     return unsendable(`${options.model} supports one reference image, not ${references.length}.`);
   const setInputs = imageInputs(inputs);
   if (setInputs.length > 0)
-    return unsendable(`A field sets ${setInputs.join(" and ")}, the input of ${options.model} for images.`);
+    return unsendable(
+      `A field already sets ${setInputs.join(" and ")}, which ${options.model} uses for reference images. Remove the field or the reference images.`,
+    );
   const urls = inputs === null ? [] : urlInputs(inputs);
   if (urls.length === 0) return unsendable(`${options.model} does not support reference images.`);
   return unsendable(

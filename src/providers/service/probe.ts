@@ -99,5 +99,5 @@ export function describeOtherServer(
     const hint = phrase`This is an address in OpenAI's style. To use it as your own generator: ${action("run", login)}`;
     return { message, hint };
   }
-  return { message, hint: "Is the base URL right? It includes the service's /api." };
+  return { message, hint: "Is the base URL right? It must include the service's /api." };
 }

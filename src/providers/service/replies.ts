@@ -48,10 +48,10 @@ export function readSubmit(reply: HttpReply, context: ReplyContext): SubmitReply
   }
   if (REFUSAL_STATUSES.has(status)) return { outcome: "refused", error: refused() };
   if (status < 200 || status === 408 || status >= 500 || (status >= 300 && status < 400)) {
-    return unknown(`the service answered HTTP ${status}`);
+    return unknown(`the service answered with HTTP ${status}`);
   }
   if (envelope.kind === "error") return { outcome: "refused", error: refused() };
-  if (envelope.kind === "invalid") return unknown(`the service answered ${envelope.why}`);
+  if (envelope.kind === "invalid") return unknown(`the service answered with ${envelope.why}`);
   const taskId = status < 300 ? parseTaskId(envelope.data) : null;
   // An id that contains the key is unusable: imggen must not store the key, and cannot poll with a masked id.
   if (taskId === null || taskId.includes(KEY_MASK)) return unknown("the reply contains no usable task id");
@@ -102,12 +102,12 @@ export function parseEnvelope(body: string, maskKey = (text: string) => text): E
   }
   const { code: rawCode, message, data, detail } = fieldsOf(json);
   const code = parseCode(rawCode);
-  if (code === null) return { kind: "invalid", why: "JSON that is not the service's envelope" };
+  if (code === null) return { kind: "invalid", why: "JSON that is not in the service's format" };
   if (code < 0) {
     const key = typeof message === "string" ? message : `code ${code}`;
     return { kind: "error", key, ...detailIn({ detail }) };
   }
-  if (code > 0) return { kind: "invalid", why: `an envelope with the code ${code}` };
+  if (code > 0) return { kind: "invalid", why: `a reply with the unknown code ${code}` };
   return { kind: "success", data };
 }
 

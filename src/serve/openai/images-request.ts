@@ -27,7 +27,7 @@ const optionalText = (name: string) => z.nullish(z.string(`${name} is not a stri
 const COUNT_ERROR = {
   error: ({ input }: { input?: unknown }) => `n${describeRangeProblem(input, MAX_IMAGES)}.`,
 };
-const SIZE_ERROR = "size must be auto, or like 1024x1024.";
+const SIZE_ERROR = "size must be auto, or have the form 1024x1024.";
 const MAX_SIDE_PX = 16_384;
 
 function parseSides(size: string): number[] {

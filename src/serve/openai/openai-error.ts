@@ -115,7 +115,7 @@ export function missingImageError(taskId: string): OpenAiError {
 }
 
 function withStatusCommand(detail: string, taskId: string): string {
-  return `${detail} To look it up: imggen status ${taskId}`;
+  return `${detail} To check the task: imggen status ${taskId}`;
 }
 
 /** `x-should-retry: false` stops retries of OpenAI's clients. Other clients decide by the HTTP status. */

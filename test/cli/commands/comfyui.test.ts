@@ -65,7 +65,7 @@ describe("generate with ComfyUI", () => {
     expect((await json([...FOX, "--seed", "7"])).code).toBe(0);
     double.areFilesGone = true;
     const message = expect.stringMatching(
-      /made no image.*imggen_00001_\.png no longer exists[\s\S]*cache.*another seed/,
+      /reused the cached image.*imggen_00001_\.png no longer exists[\s\S]*cache.*another seed/,
     );
     expect(await json(["rerun", String(made.document.taskId)])).toMatchObject({
       code: 5,
@@ -338,7 +338,7 @@ describe("a workflow without a place for a prompt", () => {
     expect([code, document.error?.message]).toEqual([0, undefined]);
     expect(inputs("1")[0]?.image).toMatch(/^imggen\//);
     expect(document.warnings).toContain(
-      "The workflow does not support a prompt: it has no effect on the image.",
+      "The workflow does not support a prompt, so the prompt has no effect on the image.",
     );
   });
 

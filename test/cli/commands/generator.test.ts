@@ -44,13 +44,13 @@ describe("generate with the user's own generator", () => {
     [
       refuses(404, "model_not_found", "The model does not exist"),
       modelList("flux"),
-      { hint: "Nothing was charged. Its models: flux." },
+      { hint: "Nothing was charged. Available models: flux." },
     ],
     [
       refuses(404, "", "Not Found"),
       response(404, "nothing here"),
       {
-        message: expect.stringMatching(/does not have this API/),
+        message: expect.stringMatching(/There is no image API at /),
         hint: "Nothing was charged. To find the servers on this machine: imggen setup",
       },
     ],

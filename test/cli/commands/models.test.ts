@@ -54,6 +54,6 @@ describe("models", () => {
     const { document } = await world.json(["generate", ...args], { env });
     expect(document.sent).toMatchObject({ body: { model: "gpt-image-2" } });
     const one = await world.run(["models", "gamma-image-2", "--generator", "openai"], { env });
-    expect(one.stdout).toContain("OpenAI's gpt-image-2");
+    expect(one.stdout).toContain("OpenAI's name: gpt-image-2");
   });
 });

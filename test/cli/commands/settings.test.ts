@@ -178,7 +178,7 @@ describe("login", () => {
       "a web page answers",
       5,
       response(404, "<html>"),
-      "Is the base URL right? It includes the service's /api.",
+      "Is the base URL right? It must include the service's /api.",
     ],
     [
       "OpenAI's answers",

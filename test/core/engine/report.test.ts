@@ -48,7 +48,7 @@ describe("a report on a task of the ledger", () => {
 
   it("says why the outcome is unknown, as it was said when the request was sent", () => {
     const why =
-      "The request was sent, but whether it was accepted is not known: the service answered HTTP 500.";
+      "The request was sent, but whether it was accepted is not known: the service answered with HTTP 500.";
     const { error } = reportAfter({ ...unknown, why });
     expect(error?.message).toBe(`${why} It is request x.`);
   });

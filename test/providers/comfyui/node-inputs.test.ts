@@ -45,7 +45,7 @@ describe("what goes into a workflow", () => {
   it("names a placeholder that there is no value for", async () => {
     const { problem } = await comfyWorld({ graph: workflow({ "3": { inputs: { steps: "{steps}" } } }) });
     expect(await problem()).toBe(
-      'The workflow has {steps} in the node "KSampler" (3), but the request has no value for it: add the field steps.',
+      'The workflow has {steps} in the node "KSampler" (3), but the request has no value for {steps}: add the field steps.',
     );
   });
 
@@ -137,7 +137,7 @@ describe("what goes into a workflow", () => {
     );
     expect(await problem({ fields: { "3.__proto__": 2 } })).toMatch(/has no input __proto__/);
     expect(await problem({ fields: { "CLIP Text Encode (Prompt).text": "x" } })).toMatch(
-      /use an id, 6\.text or 7\.text/,
+      /Use an id: 6\.text or 7\.text/,
     );
   });
 

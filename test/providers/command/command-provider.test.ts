@@ -343,7 +343,11 @@ describe.skipIf(!existsSync("/proc/self/stat"))("after its process was killed, a
   it("that is paid for runs on where nobody waits for it any longer", async () => {
     const { job, recover, log } = await left(NEVER_ENDS, { isPaid: true });
     const reply = await recover(job, AbortSignal.timeout(500));
-    expect(reply).toMatchObject({ outcome: "unknown", why: "the command still runs", isStopped: false });
+    expect(reply).toMatchObject({
+      outcome: "unknown",
+      why: "the command is still running",
+      isStopped: false,
+    });
     expect(isRunning(Number(await log()))).toBe(true);
   });
 

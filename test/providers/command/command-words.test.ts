@@ -19,7 +19,7 @@ it.each([
   ["paint {promt} {output}", /^it contains \{promt\}, probably instead of \{prompt\}\.$/],
   ["paint {promptFile} {outptu}", /^it contains \{outptu\}, probably instead of \{output\}\.$/],
   ["paint {promptFile} {OUTPUT}", /^it contains \{OUTPUT\}: write \{output\}/],
-  ["paint {promptFile} | tee {output}", /^it contains \|, but no shell runs it/],
+  ["paint {promptFile} | tee {output}", /^it contains \|, but the command runs without a shell/],
   ["sh -c 'paint {prompt} > {output}'", /^it puts \{prompt\} inside a shell script/],
   ["./paint {promptFile} {output}", /^it names the program by a relative path, \.\/paint/],
 ])("%j is refused, with what is wrong and where examples are", (text, message) => {

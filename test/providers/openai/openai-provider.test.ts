@@ -196,7 +196,7 @@ describe("a refusal", () => {
     });
     const { what, hint } = await failing(generator, { model: "flux" });
     expect(what).toBe("invalid_request");
-    expect(hint).toMatch(/^Nothing was charged\. Its models: m0, m1, .*, m11, and 8 more$/);
+    expect(hint).toMatch(/^Nothing was charged\. Available models: m0, m1, .*, m11, and 8 more$/);
   });
 
   it.each([
@@ -218,7 +218,7 @@ describe("a refusal", () => {
     const { server, generator } = await scriptedOpenAi(json({ detail: "Not Found" }, 404), { isPaid: true });
     expect(await failing(generator)).toMatchObject({
       what: "invalid_request",
-      message: `${server.origin}/v1 does not have this API (HTTP 404). Check the address of the generator.`,
+      message: `There is no image API at ${server.origin}/v1 (HTTP 404). Check the address of the generator.`,
     });
   });
 

@@ -203,15 +203,15 @@ describe("a package that may answer with an id or with the image", () => {
 
 describe("a package", () => {
   it.each([
-    ["module.exports = {};", "its version is undefined, and only version 1 is supported"],
-    ["module.exports = { version: 2 };", "its version is 2, and only version 1 is supported"],
+    ["module.exports = {};", "its exported version is undefined, and only version 1 is supported"],
+    ["module.exports = { version: 2 };", "its exported version is 2, and only version 1 is supported"],
     ["module.exports = { version: 1, title: 'x', url: 'nowhere' };", "it has no url"],
     ["module.exports = { version: 1, title: 'x', url: 'https://x.example' };", "or no create"],
     ["throw new Error('boom');", "cannot be loaded: boom"],
-    ["module.exports = null;", "its version is undefined"],
-    [`${HEAD}{}), concurrency: 0 };`, "its concurrency is not 1 or a larger whole number"],
-    [`${HEAD}{}), otherHosts: "images.example" };`, "its otherHosts is not a suffix of host names"],
-    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its keyVariables is not a list of strings"],
+    ["module.exports = null;", "its exported version is undefined"],
+    [`${HEAD}{}), concurrency: 0 };`, "its field concurrency is not 1 or a larger whole number"],
+    [`${HEAD}{}), otherHosts: "images.example" };`, "its field otherHosts is not a suffix of host names"],
+    [`${HEAD}{}), keyVariables: "FOX_KEY" };`, "its field keyVariables is not a list of strings"],
   ])("that is %s is refused", async (code, why) => {
     const config = await installed(code);
     expect(() => installedPackage(named("npm:fox"), config)).toThrow(why);
