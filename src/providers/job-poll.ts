@@ -117,14 +117,16 @@ export class JobPoll {
     return task === null || task === "missing" ? this.#unusable(reply) : { outcome: "state", task };
   }
 
-  /** A web page, an empty reply or an incomplete reply contains no state of the job. */
+  /**
+   * A web page or an empty reply contains no state of the job, so the job might be missing. A cut reply shows that the
+   * job exists.
+   */
   #read({ body, cut }: HttpReply, read: (fields: Fields, json: unknown) => ReadState): PollReply {
     const json = parseLenientJson(body);
     this.#body = body;
     if (json === null && cut !== null)
       return failedPoll(`its reply was cut: ${this.#server.mask(connectionErrorText(cut))}`, {
         connectionError: cut,
-        isMissing: true,
       });
     const task = read(fieldsOf(json), json);
     if (task === "missing") return failedPoll("the service has no such job", { isMissing: true });

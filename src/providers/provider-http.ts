@@ -40,9 +40,8 @@ const MAX_URL_LENGTH = 2000;
 const GET_TIMEOUT_MS = 15_000;
 const UPLOAD_TIMEOUT_MS = TRANSFER_POLICY.upload.timeoutMs;
 const STOP_TIMEOUT_MS = 5_000;
-/** Limits of a poll with a large reply, in milliseconds: time without a received byte, and total time. */
-const LARGE_IDLE_MS = 15_000;
-const LARGE_TIMEOUT_MS = TRANSFER_POLICY.download.timeoutMs;
+/** Maximum time without a received byte of a large reply, in milliseconds. Its total time has no limit. */
+const LARGE_IDLE_MS = 5 * 60_000;
 
 /** Limit of two large replies in memory at a time, because each can contain all images of a job. */
 const largeReplies = new Slots(2);
@@ -153,7 +152,7 @@ export class ProviderServer {
   async poll<Result>(
     url: OwnUrl,
     file: string,
-    { signal, timeoutMs = LARGE_TIMEOUT_MS }: PollOptions,
+    { signal, timeoutMs = LARGE_IDLE_MS }: PollOptions,
     read: (reply: HttpReply, isStored: boolean) => Promise<Result>,
   ): Promise<Result> {
     const reply = await this.get(url, signal, timeoutMs);
@@ -167,10 +166,10 @@ export class ProviderServer {
     const options = { isPaid: false, isRepeatable: true, mask, clock: this.#clock };
     const target = await ReplyFile.create(file, options);
     const headers = { ...this.#headers, "accept-encoding": "identity" };
-    const limits = { idleTimeoutMs: LARGE_IDLE_MS, timeoutMs: Math.min(timeoutMs, LARGE_TIMEOUT_MS) };
+    const idleTimeoutMs = Math.min(timeoutMs, LARGE_IDLE_MS);
     let cut: TransportError | null = null;
     try {
-      await this.#http.send({ method: "GET", url, headers, signal, ...limits }, target);
+      await this.#http.send({ method: "GET", url, headers, signal, idleTimeoutMs }, target);
     } catch (error) {
       signal.throwIfAborted();
       if (!(error instanceof TransportError)) throw error;
