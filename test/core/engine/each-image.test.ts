@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { InsufficientCreditsError, ServiceError } from "../../../src/api/api-errors.ts";
@@ -8,7 +8,7 @@ import type { Cap } from "../../../src/core/limits/caps.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { type Answer, drawn, refused } from "../../support/scripted-provider.ts";
+import { type Answer, drawn, lost, refused } from "../../support/scripted-provider.ts";
 import type { TaskWorld } from "../../support/task-world.ts";
 import { delayed, twoProcesses } from "./two-processes-world.ts";
 import { linesIn, workWorld } from "./work-world.ts";
@@ -143,6 +143,76 @@ describe("the first image of two is saved when it is ready", () => {
 });
 
 const BUSY_PROMPT = new BudgetExceededError("It does not draw that.", { charged: "no" });
+
+/** A reply with so many images. */
+const several =
+  (count: number): Answer =>
+  async (job) => {
+    // A dismissal has deleted the folder.
+    await mkdir(job.folder, { recursive: true });
+    for (let at = 0; at < count; at++)
+      await writeFile(path.join(job.folder, `image${at}.png`), png(10 * job.index + at));
+    return { outcome: "made", usage: null };
+  };
+
+describe("a paid reply with two images", () => {
+  it("is saved whole beside a request whose reply is lost, so that a dismissal deletes no image", async () => {
+    const answer: Answer = (job, how, number) => (job.index === 0 ? several(2)(job, how, number) : lost());
+    const { generate, resume, dismiss, output } = await workWorld({ answer, images: 2 });
+    const { ledgerId, files } = await generate();
+    expect(files).toHaveLength(2);
+    await resume(ledgerId ?? "");
+    await dismiss(ledgerId ?? "");
+    expect(await readdir(output)).toHaveLength(2);
+  });
+
+  it("is saved whole after its request was dismissed", async () => {
+    const late = delayed(several(2));
+    const answer: Answer = (job, how, number) =>
+      job.index === 0 ? drawn(job) : late.answer(job, how, number);
+    const world = await twoProcesses({ answer, work: { requests: 2 } });
+    const generating = world.generate();
+    await world.provider.sent(2);
+    world.stop();
+    await world.resume(world.two);
+    await world.dismiss();
+    late.send();
+    await generating;
+    expect(await world.resume(await world.next())).toMatchObject({ state: "saved", error: null });
+    expect(await readdir(world.one.output)).toHaveLength(3);
+  });
+
+  it.each([1, 2])("stays in the task's record when a request with %d gets its reply later", async (count) => {
+    const late = delayed(several(count));
+    const first = several(2);
+    const answer: Answer = (job, how, number) => (job.index === 0 ? first : late.answer)(job, how, number);
+    const world = await twoProcesses({ answer, work: { requests: 2 } });
+    const generating = world.generate();
+    await world.provider.sent(2);
+    world.stop();
+    await world.resume(world.two);
+    await rm(world.provider.jobs.find(({ index }) => index === 0)?.folder ?? "", { recursive: true });
+    late.send();
+    await generating;
+    await world.resume(await world.next());
+    expect((await world.taskOf()).files.filter(Boolean)).toHaveLength(2 + count);
+    expect(await readdir(world.one.output)).toHaveLength(2 + count);
+  });
+});
+
+it("a saved image stays saved, though its reply no longer has an image", async () => {
+  let isPaidFor = false;
+  const answer: Answer = (job) => (job.index === 0 || isPaidFor ? drawn(job) : refused(NO_CREDITS));
+  const { generate, resume, provider, output } = await workWorld({ answer, images: 2 });
+  const report = await generate();
+  const { images } = provider;
+  provider.images = async (job) => (job.index === 0 ? [] : ((await images?.(job)) ?? []));
+  isPaidFor = true;
+  const resumed = await resume(report.ledgerId ?? "");
+  expect(resumed).toMatchObject({ state: "saved", error: null });
+  expect(resumed.files[0]).toEqual(report.files[0]);
+  expect(await readdir(output)).toHaveLength(2);
+});
 
 describe("before each submit of a paid request", () => {
   /** A cap for so many requests. */
