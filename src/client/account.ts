@@ -30,7 +30,7 @@ export function checkApiKey(input: string, label: string): string {
   }
   if (!/^[\x21-\x7e\xa1-\xff]+$/.test(key)) {
     throw new UsageError(
-      `${label} contains a character that no API key has (a space, a line break, or beyond Latin-1).`,
+      `${label} contains a character that no API key has (a space, a line break, or one beyond Latin-1).`,
     );
   }
   return key;
@@ -164,7 +164,7 @@ export function apiKeyFor(
   throw new UsageError(
     `The stored API key belongs to ${normalizeBaseUrl(keyBaseUrl)}, and ${configuredText}.`,
     {
-      hint: ["Nothing was sent. The other service needs its own key.", phrase`${action("setApiKey")}`],
+      hint: ["Nothing was sent. Each service needs its own key.", phrase`${action("setApiKey")}`],
     },
   );
 }

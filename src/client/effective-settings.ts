@@ -70,7 +70,7 @@ export class EffectiveSettings {
     const { field = this.#flags.fieldJson } = this.#flags;
     if (this.#isSandbox && field !== undefined)
       throw new UsageError(`${field.label} is for a generator, and the sandbox does not support it.`, {
-        hint: phrase`Nothing was sent. Leave it out, or ${option("sandbox")}.`,
+        hint: phrase`Nothing was sent. Omit ${field.label} or ${option("sandbox")}.`,
       });
     if (this.#isSandbox) return undefined;
     const generator = this.#generatorInEffect();

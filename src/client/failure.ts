@@ -40,7 +40,7 @@ const resumeWith = (taskId: string) => phrase`Resume with: ${action("resume", ta
 const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   internal: () => [
     phrase`This is a bug in imggen. To list the tasks and their cost: ${action("history")}`,
-    phrase`To finish it: ${action("resume")}`,
+    phrase`To resume unfinished tasks: ${action("resume")}`,
   ],
   usage: () => [phrase`${action("reference")}`],
   invalid_request: () => [phrase`To see what each model supports: ${action("models")}`],
@@ -48,7 +48,10 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   auth_required: ({ resume }) =>
     resume === null
       ? [phrase`Store a key that works: ${action("run", "login")}`]
-      : [phrase`Store the key it was submitted with: ${action("run", "login")}`, resumeWith(resume)],
+      : [
+          phrase`Store the key that the task was submitted with: ${action("run", "login")}`,
+          resumeWith(resume),
+        ],
   insufficient_credits: resumeOr(phrase`Add credits to the account, then ${action("repeat")}.`),
   subscription_required: resumeOr(phrase`Upgrade the account, or choose another model: ${action("models")}`),
   generation_failed: ({ charged, free }) =>

@@ -235,9 +235,12 @@ export function withKey(
   const packageVersion = spec.kind === "npm" ? { package: spec.version } : {};
   const isSecret = key !== null || Object.keys(options.headers).length > 0;
   if (isSecret && !canCarryKey(spec))
-    throw new UsageError("The generator's key is only sent to https:// addresses, and within this machine.", {
-      hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs no key works over http.`,
-    });
+    throw new UsageError(
+      "The generator's key is sent only to https:// addresses and to addresses of this machine.",
+      {
+        hint: `Nothing was sent. Put https before ${new URL(spec.url).host}, or unset the key: a server that needs no key works over http.`,
+      },
+    );
   return { ...options, ...packageVersion, key };
 }
 

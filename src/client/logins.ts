@@ -40,7 +40,7 @@ export function generatorLogin(text: string, session: TargetSession) {
     /** @throws UsageError for a key that cannot be sent to the generator */
     checkKey(input: string): string {
       if (url !== null && !canCarryKey({ url: url.href }))
-        throw new UsageError("A key is only sent to https:// addresses, and within this machine.", {
+        throw new UsageError("A key is sent only to https:// addresses and to addresses of this machine.", {
           hint: "Nothing was stored. A server that needs no key works over http.",
         });
       return checkGeneratorKey(input, "This key", supportsLogin(spec));

@@ -96,7 +96,7 @@ export async function checkTasks(session: TargetSession): Promise<Finding> {
   if (problems.length === 0)
     return inProgress === 0 ? ok("none unfinished", facts) : news(`${inProgress} in progress`, facts);
   const canFinish = unfinished > 0 && problems.length === 1;
-  const purpose = canFinish ? "To finish them" : "To see what to do about each";
+  const purpose = canFinish ? "To finish them" : "To resume the tasks and see the next steps";
   return warning(problems.join(" "), `${purpose}: imggen resume${isSandbox ? " --sandbox" : ""}`, facts);
 }
 
@@ -159,7 +159,7 @@ export async function checkProxy(session: TargetSession): Promise<Finding | null
   const { unknown } = parseNoProxy(proxies.except);
   if (unknown.length === 0) return proxy === null ? ok(text, facts) : news(text, facts);
   const variable = proxies.variables?.except ?? "NO_PROXY";
-  return warning(`${text}. In ${variable} this is ignored: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
+  return warning(`${text}. Ignored entries of ${variable}: ${unknown.join(" ")}.`, NO_PROXY_FORMS, facts);
 }
 
 const NO_PROXY_FORMS =

@@ -20,7 +20,7 @@ const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 export function profileFolder(configFolder: string, name: string, label: string): string {
   if (PROFILE_NAME.test(name)) return path.join(configFolder, PROFILES_FOLDER, name);
   throw new UsageError(`${label} ${JSON.stringify(name)} is not the name of a profile.`, {
-    hint: "Names have lower-case letters, digits, - and _.",
+    hint: "Use lower-case letters, digits, - and _.",
   });
 }
 

@@ -64,7 +64,7 @@ export class AnsweredError extends ImggenError {
   /** @param other ledger id of the other task; null if unknown */
   constructor(other: string | null) {
     const submitter = other === null ? "Another process" : `Task ${other}`;
-    super(`${submitter} has the same request.`, { charged: "no" });
+    super(`${submitter} has already submitted the same request.`, { charged: "no" });
   }
 }
 
@@ -140,10 +140,13 @@ export function requireSameAccount(
 ): void {
   const { baseUrl } = task.service;
   if (baseUrl !== current.baseUrl) {
-    throw new OtherAccountError(`Task ${taskId} is at ${baseUrl}, not at ${current.baseUrl}.`, {
-      hint: `Set IMGGEN_BASE_URL=${baseUrl} (and the key it was submitted with) and try again.`,
-      charged: "yes",
-    });
+    throw new OtherAccountError(
+      `Task ${taskId} was submitted to ${baseUrl}, but the base URL is ${current.baseUrl}.`,
+      {
+        hint: `Set IMGGEN_BASE_URL=${baseUrl} and the API key of the task, and try again.`,
+        charged: "yes",
+      },
+    );
   }
   if (!acceptsOtherKey) requireSameKey(task, current, taskId);
 }
@@ -153,12 +156,12 @@ export function requireSameKey(task: TaskAccount, { keyId }: ServiceIdentity, ta
   const taskKeyId = task.service.keyId;
   const isGenerator = isAtGenerator(task);
   if (taskKeyId === keyId || (isGenerator && [taskKeyId, keyId].includes(GENERATOR_KEY_ID))) return;
-  const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${taskKeyId}, and ${keyId} is in effect.`;
+  const message = `Task ${taskId} was submitted with another API key: its fingerprint is ${taskKeyId}, and the current key's is ${keyId}.`;
   const variable = isGenerator ? "IMGGEN_GENERATOR_KEY" : "IMGGEN_API_KEY";
   throw new OtherAccountError(message, {
     hint: [
       `Set ${variable} to that key and try again.`,
-      phrase`If it was replaced by the new one, continue with ${option("yes")}.`,
+      phrase`If the current key replaces it, continue with ${option("yes")}.`,
     ],
     charged: "yes",
   });

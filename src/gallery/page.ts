@@ -63,7 +63,7 @@ ${GENERATOR}
 <main>
 <p class="none quiet" hidden>No image matches the search and the filters.</p>
 <ul class="grid" aria-label="Images"></ul>
-<noscript>This page needs JavaScript, which runs from the page itself.</noscript>
+<noscript>Enable JavaScript to see the images.</noscript>
 </main>
 <dialog aria-label="Image">
 <div class="lightbox">
@@ -80,7 +80,7 @@ ${GENERATOR}
 <h2>Prompt</h2>
 <p class="prompt-text"></p>
 <button type="button" class="copy-prompt">Copy prompt</button>
-<h2>Make it again</h2>
+<h2>Generate again</h2>
 <pre class="command-text" tabindex="0" aria-label="Command"></pre>
 <button type="button" class="copy-command">Copy command</button>
 </div>

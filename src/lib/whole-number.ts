@@ -27,7 +27,7 @@ export function describeSeedProblem(value: unknown): string {
   const isAbove = findExceededLimit(value, { ...range, min: Number.NEGATIVE_INFINITY }) !== null;
   if (isAbove) return ` is above ${MAX_SEED}, the largest seed of any generator`;
   if (findExceededLimit(value, range) === null && Number.isInteger(value))
-    return " is rounded by JavaScript: give its digits as text";
+    return " is too large for a JavaScript number: give its digits as a string";
   return describeRangeProblem(value, range);
 }
 
@@ -52,7 +52,7 @@ export function parseSeedOption(label: string, text: string): WholeNumber {
   const seed = parseSeed(text);
   if (seed !== null) return seed;
   throw new UsageError(`${label} ${JSON.stringify(text)}${describeSeedProblem(text)}.`, {
-    hint: "Nothing was sent. Leave it out for a new seed each time.",
+    hint: "Nothing was sent. Without a seed, each request uses a new one.",
   });
 }
 

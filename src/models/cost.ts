@@ -53,8 +53,8 @@ export function unknownCostHint(matrix: Matrix, allowance: Wording): Wording {
   if (pricedModels.length === 0)
     return [
       allowance,
-      phrase`Or give its price with ${option("generatorPrice")} 4.`,
-      phrase`\nTo give its price, in credits per image, for all requests to the generator in the config: ${action("run", "config set price 4")}`,
+      phrase`Or set the price of an image: ${option("generatorPrice")} 4.`,
+      phrase`\nTo set the price, in credits per image, for all requests to the configured generator: ${action("run", "config set price 4")}`,
     ];
   return [
     "Choose a model with a documented cost.",

@@ -41,7 +41,7 @@ function exactValue(label: string, name: string, text: string): unknown {
   }
   if (stringifyExact(value) === JSON.stringify(value)) return value;
   throw new UsageError(`${label}: the value of ${name} has a number that JSON readers would round.`, {
-    hint: "Write it as a text, in double quotes. A seed goes into --seed.",
+    hint: "Write the number as text, in double quotes. For a seed, use --seed.",
   });
 }
 

@@ -72,7 +72,7 @@ export class Holder {
     const ticket = await this.#tickets.take(ticketName(this.mark), TICKET_DURATION_MS, {
       max: Number.POSITIVE_INFINITY,
     });
-    if (Array.isArray(ticket)) throw new TypeError("a mark of several processes");
+    if (Array.isArray(ticket)) throw new TypeError("several processes have the same mark");
     return ticket;
   }
 

@@ -10,7 +10,7 @@ const TABLE = {
   apiKey: {
     type: "key",
     variable: "IMGGEN_API_KEY",
-    help: "the API key, sk- and more; imggen login stores it",
+    help: "the API key (sk-…), stored by imggen login",
   },
   baseUrl: {
     type: "baseUrl",
@@ -27,7 +27,7 @@ const TABLE = {
     variable: "IMGGEN_GENERATOR_KEY",
     help: "the generator's key, or user:password",
   },
-  generatorModel: { type: "text", help: "its model if --model is not given" },
+  generatorModel: { type: "text", help: "the generator's model if --model is not given" },
   generatorSide: {
     type: "pixels",
     help: "longest side in pixels for 1K (default: 1024)",
@@ -39,7 +39,7 @@ const TABLE = {
   },
   generatorConcurrency: {
     type: "slots",
-    help: "requests at once, over all processes",
+    help: "max requests in flight, over all processes",
   },
   generatorTimeout: {
     type: "duration",
@@ -52,7 +52,7 @@ const TABLE = {
   },
   fieldJson: {
     type: "jsonFields",
-    help: 'objects and lists: {"loras":[{"path":"fox"}]}',
+    help: 'fields as JSON: {"loras":[{"path":"fox"}]}',
   },
   seed: { type: "seed", help: "default of --seed, for a generator" },
   negative: { type: "text", help: "default of --negative, for a generator" },
@@ -103,12 +103,12 @@ const TABLE = {
   },
   confirmAbove: {
     type: "credits",
-    help: "credits above which a batch asks (default: 100)",
+    help: "confirm a batch above this cost (default: 100)",
     default: "100",
   },
   dailyCredits: {
     type: "credits",
-    help: "what a key may spend in a day, over all processes",
+    help: "max credits of a key per day, over all processes",
   },
   matrix: {
     type: "matrix",

@@ -82,7 +82,7 @@ it.each([/^chunks.save-/, /^chunks.ipaddr-/])(
       charged: "no",
       error: {
         type: "internal",
-        message: "A part of imggen could not be loaded: was it updated meanwhile?",
+        message: "A part of imggen could not be loaded: was imggen updated meanwhile?",
         hint: expect.stringMatching(/^Nothing was sent\. Run the same command again/),
       },
     });

@@ -105,9 +105,9 @@ describe("a generator's command", () => {
     const run = await world.run(["generate", "a fox", "--json", "--generator-paid"], { env });
     const [warning] = JSON.parse(run.stdout).warnings;
     expect(warning).toMatch(
-      /^1 more image was made and not saved\. It is kept in \S+, until you remove that folder\.$/,
+      /^1 more image was received but not saved\. It is kept in \S+ until you remove that folder\.$/,
     );
-    const [, kept = ""] = /kept in (\S+), until/.exec(warning) ?? [];
+    const [, kept = ""] = /kept in (\S+) until/.exec(warning) ?? [];
     expect(await readdir(path.join(kept, "scratch"))).toContain("more.png");
   });
 

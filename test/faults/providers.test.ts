@@ -311,7 +311,7 @@ it.each(["--generator-paid", "--generator-free"])(
     const { double, world, env } = await paidProgramWorld(REPLICATE, { poll });
     const args = ["generate", "a fox", "--model", REPLICATE.model, worth, "--json"];
     const { error } = JSON.parse((await world.run(args, { env })).stdout);
-    const folder = /kept in (\S+?)(?:\.|, until .*)$/m.exec(error.message)?.[1] ?? "";
+    const folder = /kept in (\S+?)(?:\.| until .*)$/m.exec(error.message)?.[1] ?? "";
     expect(await readFile(path.join(folder, "result"), "utf8")).toContain(url);
     expect(double.submits()).toHaveLength(1);
   },

@@ -38,7 +38,7 @@ describe("a number out of its limits", () => {
 it.each([
   [-1, ": at least 0"],
   ["18446744073709551616", ` is above ${MAX_SEED}, the largest seed of any generator`],
-  [2 ** 53, " is rounded by JavaScript: give its digits as text"],
+  [2 ** 53, " is too large for a JavaScript number: give its digits as a string"],
   ["x", ` is not a whole number (0 to ${MAX_SEED})`],
 ])("the seed %j: the problem%s", (value, problem) => {
   expect(describeSeedProblem(value)).toBe(problem);

@@ -92,7 +92,7 @@ describe("an agent's mistakes cost no more than the session's cap", () => {
     const { document } = await call("generate_image", { prompt: FOX.prompt });
     expect(document.error).toMatchObject({
       type: "budget_exceeded",
-      hint: "Nothing was sent. To submit the request anyway, pass allowUndocumentedCost: true. The request then counts as 8 credits.\nTo give its price, in credits per image, for all requests to the generator in the config: ask the user to run imggen config set price 4.",
+      hint: "Nothing was sent. To submit the request anyway, pass allowUndocumentedCost: true. The request then counts as 8 credits.\nTo set the price, in credits per image, for all requests to the configured generator: ask the user to run imggen config set price 4.",
     });
   });
 

@@ -55,8 +55,8 @@ const INCONCLUSIVE: ReadonlySet<string> = new Set(["auth_required", "insufficien
 
 function otherKindFinding({ spec, options }: UserGenerator, other: string): Finding {
   const { name } = spec;
-  const hint = `To use it: imggen config set generator ${shellWord(other)}`;
-  return failed(`${name} answers, but as ${other}.`, hint, { generator: name, paid: options.isPaid });
+  const hint = `To use that API: imggen config set generator ${shellWord(other)}`;
+  return failed(`${name} answers with the API of ${other}.`, hint, { generator: name, paid: options.isPaid });
 }
 
 function checkReachable(
@@ -103,10 +103,10 @@ const WITH_LIST: ReadonlySet<string> = new Set(["openai", "sdapi"]);
 
 const FIX_COMMAND = "Use the program's full path, and make it executable.";
 const SEE_MODELS = "To see its models: imggen models";
-const LIST_MODELS = "Some servers have no list of models. If it makes images, nothing is wrong.";
+const LIST_MODELS = "Some servers have no list of models. If it generates images, ignore this warning.";
 
 function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
-  if (spec.kind === "command") return ok("none, for a command", { key: null });
+  if (spec.kind === "command") return ok("none (a command needs no key)", { key: null });
   const key = options.key === null ? null : maskKey(options.key);
   const storeCommand = `imggen login --generator ${shellWord(spec.name)}`;
   if (reply instanceof ImggenError) {
@@ -114,6 +114,6 @@ function checkKey({ spec, options }: UserGenerator, reply: Reply): Finding {
       return failed(reply.message, `Store one that works: ${storeCommand}`, { key });
     return skipped(`${key ?? "none"}, which could not be checked at the generator`, { key });
   }
-  if (key === null) return ok("none, and not needed to list its models", { key });
+  if (key === null) return ok("none (not needed to list its models)", { key });
   return news(`${key}, accepted`, { key });
 }

@@ -41,7 +41,7 @@ import type {
 
 const NAME_MODEL = [
   phrase`Nothing was sent. Add ${option("model")} <name>.`,
-  phrase`To name it for all requests: ${option("generatorModel")}.`,
+  phrase`To set the model for all requests: ${option("generatorModel")}.`,
 ];
 
 /** The user's generator. Its settings are read on demand. */
@@ -222,7 +222,7 @@ function getOnlyModel(generator: UserGenerator, { names, needsName }: OfferedMod
     return new ServiceError(`${generator.spec.name} has no model that makes images.`, { charged: "no" });
   if (!needsName) return ANY_MODEL;
   return new UsageError(`${generator.spec.name} has ${names.length} models, but no model is chosen.`, {
-    hint: [...NAME_MODEL, `It has: ${joinFirst(names)}`],
+    hint: [...NAME_MODEL, `Models: ${joinFirst(names)}`],
   });
 }
 

@@ -79,7 +79,7 @@ function checkReachability(
   if (verdict !== "other server")
     return news(`${url.href} answers in ${formatDuration(elapsedMs)} (${label})`, facts);
   const { message, hint } = describeOtherServer(answer, url);
-  return failed(message, formatWording([hint, `It is from ${label}.`], COMMAND_VOCABULARY), facts);
+  return failed(message, formatWording([hint, `The base URL is from ${label}.`], COMMAND_VOCABULARY), facts);
 }
 
 function unreachable(url: URL, cause: TransportError, session: TargetSession): Finding {

@@ -49,7 +49,7 @@ export function folderAgreement(
   };
 }
 
-const OTHER_LEDGERS_HINT = phrase`Nothing was sent. Submit the rows anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that submitted them.`;
+const OTHER_LEDGERS_HINT = phrase`Nothing was sent. Submit the rows anyway with ${option("yes")}, or set ${option("home")} to the folder of the ledger that contains them.`;
 
 /** Number of rows that other ledgers might have submitted, or null. Shards share a known folder on purpose. */
 function findRowsOfOtherLedgers(

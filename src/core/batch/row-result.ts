@@ -43,17 +43,17 @@ class RowFailedError extends GenerationFailedError {
       cause: error,
       hint:
         state === "refused" || state === "not_sent"
-          ? "Nothing was charged. The next run of this batch submits it again."
+          ? "Nothing was charged. The next run of this batch submits the row again."
           : phrase`${describeCharge({ charged, free })} use ${option("retryFailed")} or ${action("run", "rerun <task id>")}.`,
     });
   }
 }
 
 function describeCharge({ charged, free }: { charged: Charged; free: FreeProvider | undefined }): string {
-  if (free === "sandbox") return "The sandbox is free. To submit it again,";
+  if (free === "sandbox") return "The sandbox is free. To submit the row again,";
   return charged === "no"
-    ? "Nothing was charged. To submit it again,"
-    : "It may have been charged. To submit it again, at a new charge,";
+    ? "Nothing was charged. To submit the row again,"
+    : "It may have been charged. To submit the row again, at a new charge,";
 }
 
 export function savedEarlierResult(row: PlannedRow, report: TaskReport): RowResult {
@@ -92,11 +92,11 @@ export function unknownResult(row: PlannedRow, task: Task): RowResult {
 
 function dismissedError({ id }: Task): OutcomeUnknownError {
   return new OutcomeUnknownError(`Request ${id} was dismissed. It may have been charged.`, {
-    hint: phrase`It was not submitted again. To submit it at a new charge: ${option("resubmitUnknown")}`,
+    hint: phrase`The row was not submitted again. To submit it again, at a new charge: ${option("resubmitUnknown")}`,
   });
 }
 
-const RESUBMIT_ADVICE = phrase`Submit it again, at a new charge: ${option("resubmitUnknown")}`;
+const RESUBMIT_ADVICE = phrase`To submit the row again, at a new charge: ${option("resubmitUnknown")}`;
 
 /**
  * Result of a row with a damaged or lost record. The row might have been charged, so the user must decide.

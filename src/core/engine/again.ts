@@ -174,7 +174,7 @@ export function toEarlierTask(task: Task, ledger: Ledger): EarlierTask {
 function requireRead(entry: LedgerEntry): void {
   assertReadable(
     entry,
-    "and may be this request, charged already",
+    "and may contain this request, already charged",
     phrase`To submit the request anyway: ${option("again")}.`,
   );
 }

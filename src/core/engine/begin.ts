@@ -126,7 +126,7 @@ async function loadSaving(): Promise<ImggenError | null> {
     await Promise.all([import("./save.ts"), prepareAddressCheck()]);
     return null;
   } catch (cause) {
-    return new NotLoadedError("A part of imggen could not be loaded: was it updated meanwhile?", {
+    return new NotLoadedError("A part of imggen could not be loaded: was imggen updated meanwhile?", {
       hint: ["Nothing was sent.", phrase`${action("repeat")}; if that does not help, install imggen again.`],
       cause,
     });

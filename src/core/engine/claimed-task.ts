@@ -78,7 +78,7 @@ export class ClaimedTask {
     const name = displayId(this.#task);
     return new TakenOverError(`${worker} has taken over task ${name}.`, {
       charged: this.charged,
-      hint: phrase`This process has submitted nothing since. To see what became of it: ${action("history")}`,
+      hint: phrase`This process has submitted nothing since. To see the task's state: ${action("history")}`,
     });
   }
 

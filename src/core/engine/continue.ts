@@ -583,7 +583,7 @@ export function requirePolls(taskId: string, { connection }: Pick<TaskDeps, "con
     `The ledger has no task ${taskId}, and ${generator?.name ?? "the service"} cannot be polled for it.`,
     {
       hint: [
-        "Nothing was sent. A task of imggen serve is resumed at that server.",
+        "Nothing was sent. To resume a task of imggen serve, use that server as the service.",
         phrase`To see the tasks of this machine: ${action("history")}`,
       ],
       charged: "unknown",

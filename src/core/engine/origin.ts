@@ -94,9 +94,9 @@ async function readDigest(file: string): Promise<string> {
 
 function unknownFile(file: string): UsageError {
   return new UsageError(
-    `${file} is not an image that imggen saved on this machine or with a sidecar, or it was changed since.`,
+    `No task is known for ${file}: imggen did not save this image on this machine, and it has no sidecar, or the file was changed.`,
     {
-      hint: phrase`Nothing was sent. To find its task, whose id can be used instead: ${action("history")}`,
+      hint: phrase`Nothing was sent. Use a task id instead. To find it: ${action("history")}`,
     },
   );
 }

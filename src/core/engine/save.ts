@@ -214,7 +214,7 @@ async function keepUnsavedReplies(
     const imagesWere = isOne ? "1 more image was" : `${count} more images were`;
     const subject = isOne ? "It is" : "They are";
     warnings.push(
-      `${imagesWere} made and not saved. ${subject} kept in ${folder}, until you remove that folder.`,
+      `${imagesWere} received but not saved. ${subject} kept in ${folder} until you remove that folder.`,
     );
   }
   return null;
@@ -241,8 +241,7 @@ async function recordUnusable(
   }
   // The folder of a free request is deleted with the task, so the result of a job is copied to another folder.
   const keptAt = attempt?.accepted ? await work.keep(id, request, name).catch(() => null) : null;
-  const keptSentence =
-    keptAt === null ? "" : ` What arrived is kept in ${keptAt}, until you remove that folder.`;
+  const keptSentence = keptAt === null ? "" : ` The reply is kept in ${keptAt} until you remove that folder.`;
   await claimedTask.record({
     type: "failed",
     ...ids,

@@ -32,7 +32,7 @@ function missingReason(request: RequestState): string | null {
       return getAnswer(request, "refused")?.error.message ?? "it was refused";
     case "unknown": {
       const unknownAnswer = getAnswer(request, "unknown");
-      return `it may have been charged, and its image is lost: ${unknownAnswer?.why}${keptClause(unknownAnswer?.kept)}`;
+      return `it may have been charged, and cannot be saved: ${unknownAnswer?.why}${keptClause(unknownAnswer?.kept)}`;
     }
     case "failed":
       return getAnswer(request, "failed")?.why ?? "it failed";
@@ -48,7 +48,7 @@ function missingReason(request: RequestState): string | null {
 }
 
 function keptClause(file: string | undefined): string {
-  return file === undefined ? "" : `; what arrived is kept in ${file}`;
+  return file === undefined ? "" : `; the reply is kept in ${file}`;
 }
 
 export function taskError(task: Task): ImggenError | null {
@@ -66,9 +66,9 @@ export function taskError(task: Task): ImggenError | null {
       // Earlier releases recorded a whole sentence as the reason.
       const isSentence = why.startsWith("The request was sent");
       const explanation = isSentence
-        ? why
-        : `The request was sent, but whether it was accepted is not known: ${why}`;
-      return new OutcomeUnknownError(`${toSentence(explanation)} It is request ${id}.`, {
+        ? why.replace("The request", `Request ${id}`)
+        : `Request ${id} was sent, but whether it was accepted is not known: ${why}`;
+      return new OutcomeUnknownError(toSentence(explanation), {
         mentionedTaskId: mentionedTaskId(task),
       });
     }
@@ -117,7 +117,7 @@ export function taskError(task: Task): ImggenError | null {
 /** Error for an accepted task that its provider no longer has. A free task waits to be submitted again. */
 export function noLongerKnownError(task: Task, why: string): ImggenError {
   if (!task.intent.isPaid)
-    return new PendingError(`Task ${displayId(task)} waits: ${toSentence(why)}`, {
+    return new PendingError(`Task ${displayId(task)} waits to be submitted again: ${toSentence(why)}`, {
       charged: "no",
       hint: phrase`To submit it again: ${action("resume")}`,
     });
@@ -126,7 +126,7 @@ export function noLongerKnownError(task: Task, why: string): ImggenError {
     {
       charged: getCharged(task),
       hint: [
-        phrase`It stays open. To poll it once more: ${action("resume")}`,
+        phrase`The task stays unfinished. To poll it again: ${action("resume")}`,
         phrase`\nTo stop tracking it: ${action("dismiss", task.id)}`,
       ],
     },
@@ -177,7 +177,7 @@ function partialError(task: Task): PartialError | null {
   const { requests, id } = task;
   const isLost = requests.some(({ state }) => state === "unknown");
   return new PartialError(
-    `${missing.length} of ${requests.length} images could not be made. ${missing.map(toSentence).join(" ")}`,
+    `${missing.length} of ${requests.length} images could not be generated. ${missing.map(toSentence).join(" ")}`,
     {
       charged: getCharged(task),
       hint: isLost

@@ -46,7 +46,7 @@ export async function resolveDestination(
     return { kind: "folder", folder: target, template, ...saveOptions };
   if (name !== undefined) {
     throw new UsageError(
-      phrase`${option("name")} is for a folder, but ${option("output")} ${output} is a file.`,
+      phrase`${option("name")} needs an output folder, but ${option("output")} ${output} is a file.`,
       {
         hint: phrase`To make it a folder, write ${option("output")} ${output}/`,
       },

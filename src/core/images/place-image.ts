@@ -71,7 +71,9 @@ async function writeToStdout(fetched: DownloadedImage, deps: TaskDeps): Promise<
   } finally {
     await retryWhileInUse(() => promises.unlink(fetched.temporary));
   }
-  const warnings = isImage(fetched) ? [] : [`Standard output ${notImageClause(fetched)}.`];
+  const warnings = isImage(fetched)
+    ? []
+    : [`The data written to standard output ${notImageClause(fetched)}.`];
   return { path: null, image: fetched, warnings };
 }
 
@@ -80,7 +82,7 @@ function isImage({ image: { type } }: DownloadedImage): boolean {
 }
 
 function notImageClause({ image: { mediaType } }: DownloadedImage): string {
-  return `is not an image but of type ${mediaType}; it was saved as received`;
+  return `is not an image but of type ${mediaType}`;
 }
 
 /** Publishes an image under the first free number. With `--overwrite`, a number with a replaceable file is free. */
@@ -149,7 +151,8 @@ async function convertToNamedType(
   target: string,
   deps: Pick<TaskDeps, "fileMode">,
 ): Promise<Omit<Placed, "path">> {
-  if (!isImage(fetched)) return { image: fetched, warnings: [notImageClause(fetched)] };
+  if (!isImage(fetched))
+    return { image: fetched, warnings: [`${notImageClause(fetched)}; it was saved as received`] };
   const type = typeFromName(target);
   const kind = fetched.image.extension.toUpperCase();
   if (type === fetched.image.type) return { image: fetched, warnings: [] };

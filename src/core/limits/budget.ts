@@ -75,7 +75,8 @@ export function checkBatchBudget(
   );
 }
 
-const OVERSPENT = "Nothing was sent. Raise the cap: charges for rows removed since then count too.";
+const OVERSPENT =
+  "Nothing was sent. Raise the cap: charges of earlier runs count, even for rows removed since.";
 
 /** @param costs subject of the message, as in `cost of 1 row` */
 function undocumentedCostError(

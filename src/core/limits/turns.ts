@@ -271,8 +271,8 @@ export class Queue {
 function describeHolder({ by, until }: Lease, self: ProcessIdentity, nowMs: number): string {
   const minutes = Math.max(1, Math.ceil((until - nowMs) / 60_000));
   // The text contains whole minutes, because every change of the text is reported.
-  const timeLimit = `for ${minutes === 1 ? "1 minute" : `${minutes} minutes`} at most`;
-  if (by === null) return `a request that was given up, ${timeLimit}`;
+  const timeLimit = `for at most ${minutes === 1 ? "1 minute" : `${minutes} minutes`}`;
+  if (by === null) return `an abandoned request, ${timeLimit}`;
   if (!isInSameScope(by, self)) return `a process on host ${by.host}, ${timeLimit}`;
   return isSameProcess(by, self) ? "another task of this process" : `another imggen process, pid ${by.pid}`;
 }

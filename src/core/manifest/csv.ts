@@ -63,7 +63,7 @@ interface CsvRecord {
 
 const QUOTE_INSIDE = 'misplaced quote; inside a quoted cell, write a quote twice ("")';
 const QUOTE_OUTSIDE =
-  'misplaced quote; put a cell that contains a quote in quotes, and write that quote twice ("")';
+  'misplaced quote; use quotes around a cell that contains a quote, and write that inner quote twice ("")';
 const TOO_LONG = "a record longer than 1 MiB (is a quote unclosed?)";
 
 /** Yields records (RFC 4180) and problems in the order of lines. After a misplaced quote, the next line is parsed. */
@@ -278,7 +278,7 @@ function* readRow(
 
 function cellCountProblem(cells: number, columns: number, separator: string): string {
   const name = SEPARATORS[separator] ?? separator;
-  return `${cells} cells, but the header has ${columns}; put a cell that contains a ${name} in quotes`;
+  return `${cells} cells, but the header has ${columns}; use quotes around a cell that contains a ${name}`;
 }
 
 /** Trims all cells except the prompt. A blank prompt counts as not set if a template can replace it. */

@@ -40,7 +40,7 @@ export function findMisspelled(names: Iterable<string>, options: ReadOptions): M
   return [...names].flatMap((each) => {
     const nearest = usedColumns.has(each) ? undefined : nearestColumn(each);
     if (nearest === undefined) return [];
-    const message = `unknown column ${quote(each)}; did you mean ${quote(nearest)}? If not, rename it`;
+    const message = `unknown column ${quote(each)}; did you mean ${quote(nearest)}? If not, rename the column`;
     return [{ nearest, message }];
   });
 }

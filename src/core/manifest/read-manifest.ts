@@ -59,7 +59,7 @@ async function* limitRows(
     if (++entries > MAX_ROWS) {
       yield {
         line: entry.line,
-        message: "more than 1,000,000 rows; split the manifest. Nothing below is read",
+        message: "more than 1,000,000 rows; split the manifest. Later rows were not checked",
       };
       return;
     }

@@ -77,7 +77,7 @@ const WHOLE_NUMBER: Reader<number> = {
 /** A number, or its digits as text. A number above 2^53 - 1 must be text, because JSON.parse would round it. */
 const SEED: Reader<WholeNumber> = {
   convert: (value) => parseSeed(value) ?? undefined,
-  expected: `a whole number from 0 to ${MAX_SEED} (beyond ${Number.MAX_SAFE_INTEGER} in quotes)`,
+  expected: `a whole number from 0 to ${MAX_SEED} (in quotes if it is above ${Number.MAX_SAFE_INTEGER})`,
   findLimit: (value) => findExceededLimit(value, { min: 0, max: MAX_SEED }),
 };
 

@@ -74,7 +74,7 @@ function resolveReference(name: string, label: string, resolvePath: (file: strin
   try {
     return path.resolve(fileURLToPath(name));
   } catch {
-    throw refusedError(`${label} ${name} is not a file: URL of this machine (file:///…)`);
+    throw refusedError(`${label} ${name} is not the URL of a file on this machine (file:///…)`);
   }
 }
 

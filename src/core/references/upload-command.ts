@@ -31,12 +31,12 @@ export function parseUploadCommand(text: string, label: string): UploadCommand {
   if (operator !== undefined)
     throw refusedError(
       `${label} contains ${operator}, but is not run by a shell`,
-      "Put the steps into a script, and set that with {file} as its argument.",
+      "Put the steps into a script, and use the script as the command: my-upload-script {file}.",
     );
   if (isInShellScript(FILE, words))
     throw refusedError(
       `${label} puts ${FILE} inside a shell script, where a file name could be run as code`,
-      `Write "$1" there, and sh ${FILE} after the script.`,
+      `In the script, replace ${FILE} by "$1". After the script, add the arguments: sh ${FILE}.`,
     );
   return { text, words };
 }
@@ -66,7 +66,7 @@ export async function uploadFile(
   const environment = filterEnvironment((name) => KEY_VARIABLES.test(name), env);
   const end = await runProgram(words, { env: environment, signal, timeoutMs: POLICY.upload.timeoutMs });
   if (end.kind === "aborted") throw interruptedError(signal, "no");
-  if (end.kind === "too_much_output") throw invalidOutputError("more text than a URL", file);
+  if (end.kind === "too_much_output") throw invalidOutputError("too much text", file);
   if (end.kind !== "ended" || end.code !== 0)
     throw uploadError(programFailure(end, words[0] ?? "", POLICY.upload.timeoutMs), file);
   return printedUrl(end.stdout, file);
@@ -83,7 +83,7 @@ function printedUrl(stdout: string, file: ReferenceFile): string {
   if (line.length > MAX_URL) throw invalidOutputError(`a line of more than ${MAX_URL} characters`, file);
   if (/\s|\p{Cc}/u.test(line) || !URL.canParse(line) || !isHttps(new URL(line)))
     throw invalidOutputError(JSON.stringify(redactUrl(line).slice(0, 200)), file);
-  if (!isRemoteUrl(line)) throw invalidOutputError("a URL in which no host follows https://", file);
+  if (!isRemoteUrl(line)) throw invalidOutputError("a URL without a host after https://", file);
   // The URL is normalised, because the service might parse a backslash differently.
   return new URL(line).href;
 }
@@ -93,7 +93,7 @@ function isHttps({ protocol, username, password }: URL): boolean {
 }
 
 function invalidOutputError(what: string, file: ReferenceFile): UsageError {
-  return uploadError(`printed ${what}, and must print one https:// URL on one line`, file);
+  return uploadError(`printed ${what} instead of one https:// URL on one line`, file);
 }
 
 /** @param what predicate of the message, such as `printed nothing` */

@@ -65,7 +65,7 @@ export async function generate(
   if (wait === null && generator && !provider.poll) throw noIdsError(generator);
   const unsupported = unsupportedError(withRepeatedSeed(checked), deps.connection);
   if (unsupported !== null) throw unsupported;
-  if (reuse && again) throw new UsageError("A request cannot be reused and submitted again: choose one.");
+  if (reuse && again) throw new UsageError("The options reuse and again cannot be used together.");
   const warnings = [...checked.warnings];
   const notifyWarning = async (warning: string) => {
     warnings.push(warning);
@@ -313,9 +313,9 @@ async function obtainImages(
 /** Without an id, the task could not be found again after a command with --no-wait has exited. */
 function noIdsError({ name }: GeneratorFacts): UsageError {
   return new UsageError(
-    phrase`${option("noWait")} needs imggen serve: without it the task ends with this command.`,
+    phrase`${option("noWait")} needs imggen serve: without a server, the task ends with this command.`,
     {
-      hint: phrase`Nothing was sent. Run it, and use it as the service: ${action("run", `serve --generator ${shellWord(name)}`)}`,
+      hint: phrase`Nothing was sent. Start this server, and use it as the service: ${action("run", `serve --generator ${shellWord(name)}`)}`,
     },
   );
 }

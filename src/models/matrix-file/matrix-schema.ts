@@ -25,7 +25,7 @@ export class MatrixProblem extends Error {
 /** Makes the compiler require a schema of the right type for each field. */
 type Fields<Values> = { [Name in keyof Values]-?: z.ZodMiniType<Values[Name]> };
 
-const EMPTY_PROBLEM = "must not be empty; null says that it is not known";
+const EMPTY_PROBLEM = "must not be empty; use null if it is unknown";
 
 /** Returns the error option of a schema. @param words description of a valid value */
 function problemMessage(words: string) {

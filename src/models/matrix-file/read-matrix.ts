@@ -103,7 +103,9 @@ function requireDefaults(merged: Model, entry: MatrixEntry, at: string): void {
     { name: "defaultQuality", value: merged.defaultQuality, list: "qualities", values: merged.qualities },
   ] as const) {
     if (value === null || values === null || values.some((each) => each === value)) continue;
-    const problem = Object.hasOwn(entry, name) ? `is ${value}, which` : `is missing, and ${value}`;
+    const problem = Object.hasOwn(entry, name)
+      ? `is ${value}, which`
+      : `is missing, and its built-in value ${value}`;
     throw new MatrixProblem(`${at}.${name}`, `${problem} is not in ${at}.${list}`);
   }
 }

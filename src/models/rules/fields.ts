@@ -17,9 +17,9 @@ export function refuseGeneratorFields(
   const values = { ...input, fields: Object.keys(input.fields ?? {})[0] };
   const name = GENERATOR_FIELD_NAMES.find((each) => values[each] !== undefined);
   if (name === undefined) return undefined;
-  const hint = inherited?.includes(name) ? "give the prompt to imggen generate" : "leave it out";
+  const hint = inherited?.includes(name) ? "use imggen generate with the prompt" : "leave it out";
   return refuse(`${labels[name]} cannot be used: the service does not support it`, [
-    `${hint}; your own generator may support it.`,
+    `${hint}. Your own generator may support it.`,
     phrase`More: ${action("help", "generators")}`,
   ]);
 }
@@ -76,7 +76,7 @@ export function generatorFields(
     return refuse(`${labels.seed}${describeSeedProblem(result.seed)}`, "give another seed, or omit it");
   if (seed !== null && nextSeed(seed, furtherImages) === null)
     return refuse(
-      `${labels.seed} is too large: each further image has the next number, up to ${MAX_SEED}`,
+      `${labels.seed} is too large: each further image adds 1, and the largest seed is ${MAX_SEED}`,
       "give a smaller seed",
     );
   if (seed !== null) result.seed = seed;

@@ -24,6 +24,6 @@ export const price: Rule = ({ input, model }) => {
   const { credits, estimate } = estimateCost(model, input.quality);
   if (!estimate) return undefined;
   return warning(
-    `${model.id} has no documented price without a quality; ${credits} credits, its lowest, is an estimate`,
+    `${model.id} has no documented price without a quality; its lowest price, ${credits} credits, is an estimate`,
   );
 };

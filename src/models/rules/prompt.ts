@@ -15,7 +15,7 @@ export const promptText: Rule = ({ input, labels }) => {
   const position = countCharacters(input.prompt.slice(0, match.index)) + 1;
   return refuse(
     `${labels.prompt} contains ${character} at character ${position}`,
-    "take it out, or save it as UTF-8 text",
+    "remove that character, or save the prompt as UTF-8 text",
   );
 };
 
@@ -38,7 +38,7 @@ export const promptLength: Rule = ({ input, model, matrix, labels }) => {
 function lengthHint(length: number, matrix: Matrix): string {
   const modelNames = modelList(matrix.filter((model) => (model.promptLimit ?? length) >= length));
   return modelNames === ""
-    ? "make it shorter; no model takes as many characters"
+    ? "make it shorter; no model takes that many characters"
     : `make it shorter, or use one of ${modelNames}`;
 }
 

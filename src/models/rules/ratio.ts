@@ -61,9 +61,9 @@ export function unknownRatio(
 
 function undocumentedRatio(value: string, id: string, label: string): Warning {
   const intended = intendedRatio(value);
-  const sameShape = intended === value ? "" : `; the same shape is ${intended}`;
+  const sameShape = intended === value ? "" : `; ${intended} is the same shape`;
   return warning(
-    `${label} ${value} is not documented by the service, which does not say what ${id} takes${sameShape}`,
+    `${label} ${value} is not documented by the service, nor are the ratios of ${id}${sameShape}`,
   );
 }
 

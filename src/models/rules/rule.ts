@@ -37,7 +37,7 @@ export interface RuleInput {
 
 export function withoutField(field: FieldName, { inherited }: RuleInput): string {
   return inherited?.includes(field)
-    ? "choose another model, or give the prompt to imggen generate"
+    ? "choose another model, or use imggen generate with the prompt"
     : "leave it out";
 }
 

@@ -10,7 +10,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["generate fox -n 1.5", /1 to 15/],
   ["generate fox -n 16", /1 to 15/],
   ["generate fox --timeout soon", /^(?!.*imggen --help)/s],
-  ["generate fox --again --reuse", /cannot be reused and submitted again/],
+  ["generate fox --again --reuse", /reuse and again cannot be used together/],
   [`generate fox -o ${"x".repeat(253)}`, /longer than 255 bytes/],
   [
     "generate fox --progress xml",

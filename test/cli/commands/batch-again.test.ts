@@ -75,7 +75,9 @@ describe("the same batch again", () => {
     const world = await batchWorld({ submit: inTurn(refuses, accepts) });
     await world.manifest("p.txt", "a fox");
     const { rows } = await world.batchJson(BATCH.slice(1));
-    expect(rows[0]?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+    expect(rows[0]?.error?.hint).toBe(
+      "Nothing was charged. The next run of this batch submits the row again.",
+    );
     expect((await world.batchJson(BATCH.slice(1))).summary).toMatchObject({ saved: 1, failed: 0 });
     expect(world.prompts()).toEqual(["a fox", "a fox"]);
   });

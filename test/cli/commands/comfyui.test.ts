@@ -106,7 +106,7 @@ describe("generate with ComfyUI", () => {
     expect(await one.json(["generate", "a fox"])).toMatchObject({ code: 0 });
     expect(one.inputs("1")).toEqual([{ ckpt_name: "dream.safetensors" }]);
     const two = await comfyWorld({ checkpoints: ["a.ckpt", "dream.safetensors"] });
-    const error = { hint: expect.stringMatching(/It has: a\.ckpt, dream\.safetensors/) };
+    const error = { hint: expect.stringMatching(/Models: a\.ckpt, dream\.safetensors/) };
     expect(await two.json(["generate", "a fox"])).toMatchObject({ code: 2, document: { error } });
     expect(await two.json(FOX)).toMatchObject({ code: 0 });
   });
@@ -235,7 +235,11 @@ describe("a job that a restart of ComfyUI has lost", () => {
     const id = String((await json([...FOX, "--no-wait"])).document.taskId);
     double.restart();
     const hint = expect.stringContaining("To submit it again: imggen resume");
-    const error = { type: "pending", message: expect.stringContaining("waits: "), hint };
+    const error = {
+      type: "pending",
+      message: expect.stringContaining("waits to be submitted again: "),
+      hint,
+    };
     expect(await json(["status", id, "--wait", "--output", "fox.png"])).toMatchObject({
       code: 6,
       document: { charged: "no", error },

@@ -78,7 +78,7 @@ describe("--seed, --negative and --field", () => {
       /^--seed "18446744073709551616" is above 18446744073709551615, the largest seed of any generator\.$/,
     ],
     ["-1", "1", /^--seed "-1": at least 0\.$/],
-    ["18446744073709551615", "2", /^--seed is too large: each further image has the next number/],
+    ["18446744073709551615", "2", /^--seed is too large: each further image adds 1/],
   ])("refuse the seed %s for %s images, and say what is wrong", async (seed, count, message) => {
     const { json, generator } = await generatorWorld();
     const error = { message: expect.stringMatching(message) };

@@ -229,7 +229,7 @@ describe("doctor", () => {
       [`comfyui:${forge.origin}`, `sdapi:${forge.origin}`],
       [`comfyui:${world.generator.origin}`, `openai:${world.generator.origin}/v1`],
     ] as const) {
-      const message = expect.stringMatching(new RegExp(`answers, but as ${other}\\.$`));
+      const message = expect.stringMatching(new RegExp(`answers with the API of ${other}\\.$`));
       expect(await service(spec)).toMatchObject({ status: "failed", message });
     }
     expect(await service(`comfyui:${comfy.url}`)).toMatchObject({ status: "ok" });

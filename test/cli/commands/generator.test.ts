@@ -281,7 +281,7 @@ describe("a batch with the user's own generator", () => {
   it("submits a row again that was refused, as its hint says", async () => {
     const { run, prompts } = await batchOf(1, inTurn(refuses(400, "moderation_blocked"), makesImage));
     const [row] = jsonLines((await run([...paidBatch, "--json"])).stdout);
-    expect(row?.error?.hint).toBe("Nothing was charged. The next run of this batch submits it again.");
+    expect(row?.error?.hint).toBe("Nothing was charged. The next run of this batch submits the row again.");
     expect((await run(paidBatch)).code).toBe(0);
     expect(prompts()).toEqual(["fox 1", "fox 1"]);
   });

@@ -22,7 +22,7 @@ describe("the price of a paid generator's image", () => {
     const { code, document } = await json(FOX);
     expect([code, document.error?.type, prompts()]).toEqual([2, "budget_exceeded", []]);
     expect(document.error?.hint).toContain(
-      "--generator-price 4.\nTo give its price, in credits per image, for all requests to the generator in the config: imggen config set price 4",
+      "--generator-price 4.\nTo set the price, in credits per image, for all requests to the configured generator: imggen config set price 4",
     );
   });
 

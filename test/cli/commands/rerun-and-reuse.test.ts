@@ -22,7 +22,7 @@ const newestId = async (world: { json: Awaited<ReturnType<typeof commandWorld>>[
 
 const otherModel = (quality: string) =>
   expect.stringMatching(
-    `^Nothing was sent\\. Choose another model, or give the prompt to imggen generate; models that take ${quality}: `,
+    `^Nothing was sent\\. Choose another model, or use imggen generate with the prompt; models that take ${quality}: `,
   );
 
 describe("rerun", () => {

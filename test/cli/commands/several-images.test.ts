@@ -94,7 +94,7 @@ it("one in the reply that is none stays where it is kept, and is said", async ()
   const { json, generate, home } = await paidService(OPENAI, { submit: answers(() => jsonReply({ data })) });
   const { code, document } = await json(generate);
   expect([code, document.files?.length]).toEqual([0, 2]);
-  const [, kept = ""] = /kept in (\S+), until you remove /.exec(String(document.warnings?.[0])) ?? [];
+  const [, kept = ""] = /kept in (\S+) until you remove /.exec(String(document.warnings?.[0])) ?? [];
   expect(await readFile(path.join(kept, "reply"), "utf8")).toContain("bm90IGFuIGltYWdl");
   expect(await openTasks(home)).toEqual([]);
 });

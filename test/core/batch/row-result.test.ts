@@ -67,5 +67,5 @@ it("a row that was cancelled before it was sent has failed, and --retry-failed s
   const record = recordOf([{ ...LINES.not_sent, why: CANCELLED }], WORK);
   const { error, state } = rowResult({} as PlannedRow, taskReport(record), true);
   expect(state).toBe("failed");
-  expect(String(error?.hint)).toMatch(/^Nothing was charged. To submit it again, use --retry-failed/);
+  expect(String(error?.hint)).toMatch(/^Nothing was charged. To submit the row again, use --retry-failed/);
 });

@@ -50,7 +50,9 @@ describe("a report on a task of the ledger", () => {
     const why =
       "The request was sent, but whether it was accepted is not known: the service answered with HTTP 500.";
     const { error } = reportAfter({ ...unknown, why });
-    expect(error?.message).toBe(`${why} It is request x.`);
+    expect(error?.message).toBe(
+      "Request x was sent, but whether it was accepted is not known: the service answered HTTP 500.",
+    );
   });
 
   it("reports how long it took, once it is completed", () => {

@@ -85,7 +85,7 @@ describe("a batch's budget", () => {
 
 it.each([
   [5, 6, /Raise the cap, or remove rows\./],
-  [5, 11, /Raise the cap: charges for rows removed since then count too\./],
+  [5, 11, /Raise the cap: charges of earlier runs count, even for rows removed since\./],
 ])(
   "%i credits to submit and %i charged before over a cap of 10: taking rows out is named where it helps",
   (toSubmit, charged, hint) => {

@@ -164,7 +164,7 @@ describe("a turn", () => {
     const next = taking(as(1), "b");
     await next.turn;
     expect(performance.now() - began).toBeGreaterThan(350);
-    expect(next.told).toEqual([{ ahead: 1, holder: "a request that was given up, for 1 minute at most" }]);
+    expect(next.told).toEqual([{ ahead: 1, holder: "an abandoned request, for at most 1 minute" }]);
   });
 });
 
@@ -192,7 +192,7 @@ describe("a waiter", () => {
     const waiting = taking(as(1), "b");
     await pause();
     expect(waiting.told).toEqual([
-      { ahead: 1, holder: "a process on host elsewhere, for 4 minutes at most" },
+      { ahead: 1, holder: "a process on host elsewhere, for at most 4 minutes" },
     ]);
   });
 

@@ -87,7 +87,7 @@ describe("a manifest in CSV", () => {
     const quotedComma = text.replaceAll(/,(?! )/g, separator);
     expect(await csv(`\n${quotedComma}`)).toEqual([
       [3, { prompt: "a fox, red", model: "z-image" }],
-      `4: 3 cells, but the header has 2; put a cell that contains a ${separator === ";" ? "semicolon" : "tab"} in quotes`,
+      `4: 3 cells, but the header has 2; use quotes around a cell that contains a ${separator === ";" ? "semicolon" : "tab"}`,
     ]);
     // Another character in a name does not separate, nor one in quotes.
     expect(await csv(`prompt${separator}a, b\nx${separator}y\n`)).toEqual([[2, { prompt: "x" }]]);
@@ -96,7 +96,7 @@ describe("a manifest in CSV", () => {
 
   it("refuses a column that is only near a known one, unless a template asks for it", async () => {
     const near = (name: string, meant: string) =>
-      `1: unknown column "${name}"; did you mean "${meant}"? If not, rename it`;
+      `1: unknown column "${name}"; did you mean "${meant}"? If not, rename the column`;
     expect(await csv("prompt,Raito,qualty,quantity,page\na,b,c,d,e\n")).toEqual([
       near("Raito", "ratio"),
       near("qualty", "quality"),
@@ -121,7 +121,10 @@ describe("a manifest in CSV", () => {
     ["\n\n", "1: the manifest has no rows"],
     ["model\nz-image\n", "1: the column prompt is missing"],
     ["prompt,prompt,prompt\na,b,c\n", "1: the column prompt occurs more than once"],
-    ["prompt,model\na,b,c\n", "2: 3 cells, but the header has 2; put a cell that contains a comma in quotes"],
+    [
+      "prompt,model\na,b,c\n",
+      "2: 3 cells, but the header has 2; use quotes around a cell that contains a comma",
+    ],
     ["prompt,maxImages\na,two\n", '2: maxImages is "two", not a whole number'],
     ["prompt,maxImages\na,1.0\n", '2: maxImages is "1.0", not a whole number'],
     ["prompt,output\na,../b\n", '2: output "../b": it must not leave the output folder'],
@@ -140,7 +143,7 @@ describe("a manifest in CSV", () => {
   it("reports all that is wrong with a header", async () => {
     expect(await csv("text,model,Model,colour,ratios,\na,b,c,d,e,f\n")).toEqual([
       "1: the column prompt is missing",
-      '1: unknown column "ratios"; did you mean "ratio"? If not, rename it',
+      '1: unknown column "ratios"; did you mean "ratio"? If not, rename the column',
       "1: the column model occurs more than once",
     ]);
   });
@@ -215,7 +218,7 @@ describe("a manifest in CSV", () => {
     expect(await csv(text)).toEqual([
       expect.stringMatching(/^2: cell 1: misplaced quote; inside a quoted cell/),
       [3, { prompt: "an owl", model: "z-image" }],
-      expect.stringMatching(/^4: cell 1: misplaced quote; put a cell that contains a quote/),
+      expect.stringMatching(/^4: cell 1: misplaced quote; use quotes around a cell that contains a quote/),
       [6, { prompt: "two\nlines", model: "z-image" }],
       expect.stringMatching(/^8: cell 2: misplaced quote/),
       [9, { prompt: "more" }],

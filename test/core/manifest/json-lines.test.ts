@@ -102,8 +102,8 @@ describe("a manifest of JSON lines", () => {
 
   it("reports all that is wrong with a row, and what may have been meant by a key near a known one", async () => {
     expect(await row({ promt: 5, model: 6, ratios: 7 })).toEqual([
-      '1: unknown column "promt"; did you mean "prompt"? If not, rename it',
-      '1: unknown column "ratios"; did you mean "ratio"? If not, rename it',
+      '1: unknown column "promt"; did you mean "prompt"? If not, rename the column',
+      '1: unknown column "ratios"; did you mean "ratio"? If not, rename the column',
       "1: model is 6, not text",
     ]);
   });

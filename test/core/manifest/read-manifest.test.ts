@@ -23,7 +23,7 @@ it("rows without an end are a million, and then a problem", async () => {
   for await (const entry of readRows(endless())) last = entry;
   expect(last).toEqual({
     line: 1_000_001,
-    message: "more than 1,000,000 rows; split the manifest. Nothing below is read",
+    message: "more than 1,000,000 rows; split the manifest. Later rows were not checked",
   });
 });
 

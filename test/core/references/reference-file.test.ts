@@ -47,7 +47,7 @@ describe("a reference image on disk", () => {
     ["an HTML page", "page.png", /^--image page.png is not an image \(an HTML page\)/],
     ["a GIF", "fox.gif", /^--image fox.gif is of the type GIF: the service supports JPEG, PNG and WebP/],
     ["cut short", "half.png", /^--image half.png is incomplete \(PNG cut short/],
-    ["a file: URL of another machine", "file://other/fox.png", /is not a file: URL of this machine/],
+    ["a file: URL of another machine", "file://other/fox.png", /is not the URL of a file on this machine/],
     ["a name with NUL", "a\0b", /NUL/],
   ])("is refused where it is %s: nothing was uploaded or sent", async (_what, name, message) => {
     const folder = await folderWith("half.png", PICTURE.subarray(0, -20));

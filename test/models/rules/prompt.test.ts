@@ -34,7 +34,7 @@ describe("the prompt", () => {
     const hint = (length: number) => refusalOf({ model: "z-image", prompt: "x".repeat(length) }).hint;
     expect(hint(10_000)).toContain(`use one of vendor1/alpha-2, ${gamma}`);
     expect(hint(20_000)).toContain(`use one of ${gamma}`);
-    expect(hint(20_001)).toBe("Make it shorter; no model takes as many characters");
+    expect(hint(20_001)).toBe("Make it shorter; no model takes that many characters");
   });
 
   it("is counted in code points, with a warning where UTF-16 would count too many", () => {

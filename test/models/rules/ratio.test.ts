@@ -29,7 +29,7 @@ describe("the ratio", () => {
       checkRequest({ ...input, ratio }).warnings.filter((warning) => warning.includes(ratio));
     for (const ratio of ALL_RATIOS) expect(warned(ratio)).toEqual([]);
     expect(warned("7:5")).toHaveLength(1);
-    expect(warned("1920:1080")).toEqual([expect.stringContaining("the same shape is 16:9")]);
+    expect(warned("1920:1080")).toEqual([expect.stringContaining("16:9 is the same shape")]);
     expect(checkRequest({ ...input, ratio: "7:5" }).request.ratio).toBe("7:5");
   });
 
