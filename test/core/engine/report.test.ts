@@ -51,7 +51,7 @@ describe("a report on a task of the ledger", () => {
       "The request was sent, but whether it was accepted is not known: the service answered with HTTP 500.";
     const { error } = reportAfter({ ...unknown, why });
     expect(error?.message).toBe(
-      "Request x was sent, but whether it was accepted is not known: the service answered HTTP 500.",
+      "Request x was sent, but whether it was accepted is not known: the service answered with HTTP 500.",
     );
   });
 
