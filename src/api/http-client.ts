@@ -145,7 +145,7 @@ export class LargeReplyError extends Error {
  * @param maxBytes maximum size of the body; default: 1 MiB
  * @throws TransportError if the headers of the reply did not arrive
  */
-export async function wholeReply(
+export async function fetchReply(
   http: HttpClient,
   request: HttpRequest,
   maxBytes = MAX_REPLY_BYTES,

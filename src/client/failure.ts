@@ -64,7 +64,7 @@ const NEXT_STEPS: Record<ErrorType, NextSteps> = {
   // If nothing was charged, the hint does not promise that the image is safe, because a full disk can cut off a free
   // reply.
   save_failed: ({ resume, charged }) =>
-    resume === null ? [] : [[charged === "no" ? "" : "It is not lost.", resumeWith(resume)]],
+    resume === null ? [] : [[charged === "no" ? "" : "The image is not lost.", resumeWith(resume)]],
   outcome_unknown: ({ ledgerId, mentionedTaskId: mentionedTask, free }) => {
     const checkAdvice = mentionedTask !== null && [
       phrase`To check whether task ${mentionedTask} in the reply belongs to this request: ${action("resume", mentionedTask)}`,

@@ -19,7 +19,7 @@ const PROFILE_NAME = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 /** @param label name of the flag or variable in messages @throws UsageError */
 export function profileFolder(configFolder: string, name: string, label: string): string {
   if (PROFILE_NAME.test(name)) return path.join(configFolder, PROFILES_FOLDER, name);
-  throw new UsageError(`${label} ${JSON.stringify(name)} is not the name of a profile.`, {
+  throw new UsageError(`${label} ${JSON.stringify(name)} is not a valid profile name.`, {
     hint: "Use lower-case letters, digits, - and _.",
   });
 }

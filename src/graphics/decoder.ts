@@ -19,15 +19,15 @@ export async function loadSharp(): Promise<Sharp> {
   try {
     return (await import("sharp")).default;
   } catch (error) {
-    const missing = isExecutable(error)
-      ? "a single executable has no sharp, which is native code"
+    const missing = isMissingInExecutable(error)
+      ? "imggen as a single executable does not include sharp"
       : "the optional package sharp is not installed";
     throw new UndecodableError(missing, { cause: error });
   }
 }
 
 /** Whether a package is missing because this program is a single executable, which cannot load packages. */
-export function isExecutable(error: unknown): boolean {
+export function isMissingInExecutable(error: unknown): boolean {
   return errorCode(error) === "ERR_NOT_IN_EXECUTABLE";
 }
 

@@ -23,7 +23,7 @@ export interface DisplayImage {
   image: Pick<ImageInfo, "type" | "width" | "height" | "isTurned">;
 }
 
-/** Returns escape sequences and a line feed. Kitty can remove `id`. @throws UndecodableError; the file's error */
+/** Returns escape sequences and a line feed. Kitty can later remove the picture with this `id`. @throws UndecodableError; the file's error */
 export async function renderPicture(input: DisplayImage, screen: Screen, id?: number): Promise<string> {
   const { source, image } = input;
   const { protocol, cell } = screen;
@@ -178,8 +178,9 @@ const MAX_PREVIEW_BYTES = 4 * 1024 * 1024;
 const MAX_PREVIEW_EDGE = 4096;
 
 export async function renderReplaceablePicture(bytes: Buffer, screen: Screen): Promise<ReplaceablePicture> {
-  const inspection = bytes.length > MAX_PREVIEW_BYTES ? null : inspectBytes(bytes);
-  if (inspection?.ok !== true) throw new UndecodableError("it is not an image");
+  if (bytes.length > MAX_PREVIEW_BYTES) throw new UndecodableError("it is too large");
+  const inspection = inspectBytes(bytes);
+  if (!inspection.ok) throw new UndecodableError("it is not an image");
   const { image } = inspection;
   const { width, height } = image;
   if (Math.min(width, height) < 1 || Math.max(width, height) > MAX_PREVIEW_EDGE)

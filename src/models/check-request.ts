@@ -31,8 +31,8 @@ import {
   omitUnsupported,
   type SavedFields,
   savedLabels,
-  withAllSaved,
   withSaved,
+  withSavedSize,
 } from "./saved-fields.ts";
 import { normalizeInput, toRequest } from "./wire.ts";
 
@@ -109,7 +109,7 @@ export function checkRequest(
   }
   const unknown = unknownModelRefusal(name, labels.model, matrix);
   if (options.validate !== false) throw toError(unknown);
-  const request = toRequest(withAllSaved(input, options.savedFields), name);
+  const request = toRequest(withSavedSize(input, options.savedFields), name);
   return { request, credits: null, warnings: uncheckedWarnings([unknown]) };
 }
 

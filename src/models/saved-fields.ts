@@ -21,12 +21,12 @@ export function savedLabels(input: SavedFields, savedFields: SavedFields = {}): 
   return Object.fromEntries(names.map((name) => [name, `${name} from config.json`]));
 }
 
-export function withAllSaved(input: RequestInput, { ratio, quality }: SavedFields = {}): RequestInput {
+export function withSavedSize(input: RequestInput, { ratio, quality }: SavedFields = {}): RequestInput {
   return { ...input, ratio: input.ratio ?? ratio, quality: input.quality ?? quality };
 }
 
 export function withSaved(subject: RuleInput, savedFields: SavedFields, isChecked: boolean): MergedInput {
-  const input = withAllSaved(subject.input, savedFields);
+  const input = withSavedSize(subject.input, savedFields);
   const warnings: string[] = [];
   for (const name of isChecked ? CHECKED_NAMES : []) {
     if (input[name] === undefined || subject.input[name] !== undefined) continue;

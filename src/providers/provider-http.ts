@@ -1,7 +1,7 @@
 import path from "node:path";
 import { isLoopbackHost } from "../api/address.ts";
 import { connectionErrorText, describeConnectionError, isUntrusted } from "../api/connection-errors.ts";
-import { HttpClient, type HttpReply, LargeReplyError, wholeReply } from "../api/http-client.ts";
+import { fetchReply, HttpClient, type HttpReply, LargeReplyError } from "../api/http-client.ts";
 import type { ListenOptions } from "../api/messages.ts";
 import { TRANSFER_POLICY } from "../api/retry.ts";
 import { type HttpRequest, TransportError } from "../api/transport.ts";
@@ -196,7 +196,7 @@ export class ProviderServer {
 
   async #sendFreeRequest(request: HttpRequest, signal: AbortSignal, maxBytes?: number): Promise<HttpReply> {
     try {
-      return await wholeReply(this.#http, request, maxBytes);
+      return await fetchReply(this.#http, request, maxBytes);
     } catch (error) {
       signal.throwIfAborted();
       throw this.#unsentError(error, signal);
@@ -226,7 +226,7 @@ export class ProviderServer {
   /** Sends a request that stops work on the server. Never throws. @returns the reply, or null if no reply arrived */
   cancel(method: "POST" | "PUT", address: string | OwnUrl, signal?: AbortSignal): Promise<HttpReply | null> {
     const request = { method, url: this.#resolveUrl(address), headers: this.#headers, signal } as const;
-    return wholeReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
+    return fetchReply(this.#http, { ...request, timeoutMs: STOP_TIMEOUT_MS }).catch(() => null);
   }
 
   /** Returns the URL if it is absolute and belongs to the server, which can receive the key, otherwise null. */

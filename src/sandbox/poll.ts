@@ -36,7 +36,7 @@ function pollState(task: Task, service: SandboxService): PolledTask {
 
 function pollResult(task: Task, service: SandboxService): string | string[] {
   const seconds = Math.ceil(service.clock.now() / 1000);
-  const hasExpired = task.firstUrlExpired && service.tasks.isFirstResult(task);
+  const hasExpired = task.firstUrlExpired && service.tasks.claimFirstResult(task);
   const expires = hasExpired ? seconds - LINK_SECONDS : seconds + LINK_SECONDS;
   const { taskId, imageCount } = task;
   return resultUrl(

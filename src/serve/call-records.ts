@@ -149,12 +149,12 @@ export class Calls {
   }
 
   /** Removes expired records, except records of unfinished tasks (`isOpen`). @throws the disk's error */
-  async removeOld(onceMs: number, isOpen: (id: string) => boolean): Promise<void> {
+  async removeOld(repeatWindowMs: number, isOpen: (id: string) => boolean): Promise<void> {
     const now = this.#ledger.clock.now();
     for (const name of readdirSync(this.#folder)) {
       const call = CALL_NAME.test(name) ? await this.find(name) : null;
       if (call === null) continue;
-      const lifetimeMs = call.hasKey ? KEY_LIFETIME_MS : MIN_CALL_LIFETIME_MS + onceMs;
+      const lifetimeMs = call.hasKey ? KEY_LIFETIME_MS : MIN_CALL_LIFETIME_MS + repeatWindowMs;
       if (now - lastRequestMs(call) > lifetimeMs && !isOpen(call.id)) this.forget(call);
     }
   }

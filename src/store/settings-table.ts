@@ -10,7 +10,7 @@ const TABLE = {
   apiKey: {
     type: "key",
     variable: "IMGGEN_API_KEY",
-    help: "the API key (sk-…), stored by imggen login",
+    help: "the API key that imggen login has stored",
   },
   baseUrl: {
     type: "baseUrl",

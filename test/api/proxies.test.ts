@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { guardedLookup } from "../../src/api/address.ts";
 import { connectionErrorText } from "../../src/api/connection-errors.ts";
 import { download } from "../../src/api/download.ts";
-import { wholeReply } from "../../src/api/http-client.ts";
+import { fetchReply } from "../../src/api/http-client.ts";
 import { type Proxies, proxiesFromEnvironment, proxyFor } from "../../src/api/proxies.ts";
 import { fakeClock } from "../support/fake-clock.ts";
 import { deadPort, listenForTest, liveServer } from "../support/live-server.ts";
@@ -43,7 +43,7 @@ async function post(
 ) {
   const http = testClient({ proxies: { ...NO_PROXIES, ...proxies }, lookup: toThisMachine });
   const url = new URL(`http://service.example:${port}/api`);
-  const { status } = await wholeReply(http, { method: "POST", url, body: "{}", headers, timeoutMs });
+  const { status } = await fetchReply(http, { method: "POST", url, body: "{}", headers, timeoutMs });
   return status;
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { wholeReply } from "../../src/api/http-client.ts";
+import { fetchReply } from "../../src/api/http-client.ts";
 import { liveServer } from "../support/live-server.ts";
 import { type Behaviour, success } from "../support/scripted-server.ts";
 import { replies } from "../support/scripts.ts";
@@ -51,7 +51,7 @@ describe("a submit is accepted after an unsolicited interim response", () => {
     const proxy = await tunnelProxy("tunnel");
     const http = testClient({ proxies: { http: proxy.url, https: "", except: "" } });
     const url = new URL(`http://service.example:${server.port}/api`);
-    const reply = await wholeReply(http, { method: "POST", url, body: "{}" });
+    const reply = await fetchReply(http, { method: "POST", url, body: "{}" });
     expect(reply).toMatchObject({ status: 200, cut: null });
     expect(proxy.heads).toHaveLength(1);
   });

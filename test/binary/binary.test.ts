@@ -45,7 +45,7 @@ it("says in doctor that it has no sharp, and what works without", async () => {
   const libraries = checks.find(({ name }: { name: string }) => name === "libraries");
   expect(libraries).toMatchObject({
     status: "warning",
-    message: "A single executable has no sharp, which is native code.",
+    message: "Imggen as a single executable does not include sharp.",
     hint: expect.stringContaining("the npm package of imggen"),
   });
 });

@@ -130,7 +130,7 @@ describe("how a generator is used", () => {
     };
     const env = { TOKEN: "sesame", IMGGEN_GENERATOR: "https://images.example.com" };
     expect(opened({ env, config }).options).toMatchObject({ model: null, isPaid: true, headers: {} });
-    expect(() => opened({ env: { TOKEN: "sesame" }, config })).toThrow("only sent to https://");
+    expect(() => opened({ env: { TOKEN: "sesame" }, config })).toThrow("sent only to https://");
   });
 
   it("without what could cost money or give a secret away, where the config names no generator", () => {
@@ -190,7 +190,7 @@ describe("its key", () => {
 
   it("is refused on an unencrypted network, and where it cannot be sent", () => {
     const env = { IMGGEN_GENERATOR_KEY: "sesame" };
-    expect(() => opened({ flags: { generator: GPUBOX }, env })).toThrow("only sent to https://");
+    expect(() => opened({ flags: { generator: GPUBOX }, env })).toThrow("sent only to https://");
     expect(keyOf({ flags: { generator: "http://127.0.0.1:1234" }, env })).toBe("sesame");
     const broken = { IMGGEN_GENERATOR_KEY: "sesame\r\nx-evil: 1" };
     expect(() => opened({ flags: { generator: "openai" }, env: broken })).toThrow("cannot be sent");

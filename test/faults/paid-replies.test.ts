@@ -58,7 +58,7 @@ it("no disk takes a paid reply: it is tried until the second signal, and never c
   const run = await end;
   expect(run.code).toBe(130);
   expect(run.stderr.match(/lost if imggen exits/g)).toHaveLength(1);
-  expect(run.stdout + run.stderr).not.toContain("It is not lost");
+  expect(run.stdout + run.stderr).not.toContain("is not lost");
   expect(await world.afterResume(["--generator-paid"], { env })).toMatchObject({
     exit: 9,
     open: ["unknown"],

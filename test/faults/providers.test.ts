@@ -144,7 +144,7 @@ it("an image whose URL has expired, while its provider gives no other, is not sa
   expect(await generate()).toMatchObject({ type: "save_failed", files: [], open: ["completed"] });
   const { stdout, stderr } = await world.run(["resume", "--json"], { env });
   expect(stdout + stderr).toContain("may have removed the image");
-  expect(stdout + stderr).not.toContain("It is not lost");
+  expect(stdout + stderr).not.toContain("is not lost");
 });
 
 // One that gives an id, one that answers with its image, and a package: all others keep their replies as the first two do.
@@ -225,7 +225,7 @@ describe.each(WITH_JOBS.map((form) => [form.kind, form] as const))("an accepted 
     expect(await generate()).toMatchObject({ type: "save_failed", files: [] });
     const { stdout, stderr } = await world.run(["resume", "--json"], { env });
     expect(stdout + stderr).toContain("has expired");
-    expect(stdout + stderr).not.toContain("It is not lost");
+    expect(stdout + stderr).not.toContain("is not lost");
   });
 
   it.each<[string, Part, Partial<Record<Part, Answer>>]>([

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   convertImage,
   getSharpVersion,
-  isExecutable,
+  isMissingInExecutable,
   isWritable,
   scaleToPng,
 } from "../../src/graphics/decoder.ts";
@@ -104,6 +104,6 @@ describe("what cannot be decoded", () => {
 
 it("the decoder has a version, and only a single executable is one", async () => {
   expect(await getSharpVersion()).toMatch(/^\d+\.\d+\.\d+/);
-  expect(isExecutable(Object.assign(new Error("no"), { code: "ERR_NOT_IN_EXECUTABLE" }))).toBe(true);
-  expect(isExecutable(new Error("no"))).toBe(false);
+  expect(isMissingInExecutable(Object.assign(new Error("no"), { code: "ERR_NOT_IN_EXECUTABLE" }))).toBe(true);
+  expect(isMissingInExecutable(new Error("no"))).toBe(false);
 });

@@ -38,8 +38,8 @@ export class TasksShown implements Progress {
     this.#progress?.show(event);
   }
 
-  markEnded(at: number): void {
-    this.show({ type: "ended", at });
+  markEnded(index: number): void {
+    this.show({ type: "ended", at: index });
   }
 
   /** @returns the prefix of the task's lines; empty for a single task */

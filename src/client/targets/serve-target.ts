@@ -1,6 +1,6 @@
 import { AuthRequiredError, NetworkError, ServiceError } from "../../api/api-errors.ts";
 import { describeConnectionError } from "../../api/connection-errors.ts";
-import { HttpClient, wholeReply, withMaskedUrls } from "../../api/http-client.ts";
+import { fetchReply, HttpClient, withMaskedUrls } from "../../api/http-client.ts";
 import { proxiesFromEnvironment } from "../../api/proxies.ts";
 import { TransportError } from "../../api/transport.ts";
 import { ImggenError } from "../../lib/error-types.ts";
@@ -80,7 +80,7 @@ export class ServeTarget extends ServiceTarget {
     const http = new HttpClient({ proxies: proxiesFromEnvironment(context.env), onExchange: maskedExchange });
     const headers = { authorization: `Bearer ${apiKey}` };
     try {
-      const { status, body } = await wholeReply(http, { method: "GET", url, headers, timeoutMs });
+      const { status, body } = await fetchReply(http, { method: "GET", url, headers, timeoutMs });
       const facts = status === 200 ? parseFacts(body) : null;
       if (facts !== null) return facts;
       if (status === 401)

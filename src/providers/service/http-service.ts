@@ -1,5 +1,5 @@
 import { connectionErrorText } from "../../api/connection-errors.ts";
-import { type HttpClient, type HttpReply, wholeReply } from "../../api/http-client.ts";
+import { fetchReply, type HttpClient, type HttpReply } from "../../api/http-client.ts";
 import { TRANSFER_POLICY } from "../../api/retry.ts";
 import { type HttpRequest, TransportError } from "../../api/transport.ts";
 import type { Clock } from "../../lib/clock.ts";
@@ -110,7 +110,7 @@ export class HttpImageService implements Provider {
       authorization: `Bearer ${this.#options.apiKey}`,
     };
     if (request.body !== undefined) headers["content-type"] = "application/json";
-    return wholeReply(this.#options.http, { ...request, headers });
+    return fetchReply(this.#options.http, { ...request, headers });
   }
 }
 

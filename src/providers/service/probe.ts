@@ -1,5 +1,5 @@
 import { AuthRequiredError, refusedPoll } from "../../api/api-errors.ts";
-import { HttpClient, type HttpClientOptions, wholeReply } from "../../api/http-client.ts";
+import { fetchReply, HttpClient, type HttpClientOptions } from "../../api/http-client.ts";
 import { isRetryable } from "../../api/retry.ts";
 import { keyMasker } from "../../lib/redact.ts";
 import { shellWord } from "../../lib/shell-word.ts";
@@ -41,7 +41,7 @@ export async function probe({ options, baseUrl, apiKey, timeoutMs, signal }: Pro
   const http = new HttpClient(options);
   const start = performance.now();
   try {
-    const { status, headers, body, cut } = await wholeReply(http, {
+    const { status, headers, body, cut } = await fetchReply(http, {
       method: "GET",
       url: taskUrl(baseUrl, NO_SUCH_TASK),
       headers: apiKey === null ? {} : { authorization: `Bearer ${apiKey}` },

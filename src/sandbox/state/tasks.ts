@@ -55,7 +55,7 @@ export class Tasks {
     removeIfPresent(this.#file(taskId));
   }
 
-  isFirstResult({ taskId }: Task): boolean {
+  claimFirstResult({ taskId }: Task): boolean {
     const isFirst = !this.#returnedIds.has(taskId);
     this.#returnedIds.add(taskId);
     return isFirst;

@@ -69,7 +69,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["compare fox -m gamma-image-2 -q 1K,5K", /5K is not a quality of the service/],
   ["compare fox -m z-image -r 21:9", /z-image takes only/],
   ["compare fox -m z-image --seed 1,2", /--seed cannot be used: the service does not support it/],
-  ["rerun p.png --seed 1,2", /give the prompt to imggen generate with --seed 1,2/],
+  ["rerun p.png --seed 1,2", /imggen generate <prompt> --seed 1,2/],
   ...["", " , "].flatMap((empty): [string, RegExp][] => [
     [`compare fox -m "${empty}"`, /--model is empty\./],
     [`compare fox -r "${empty}"`, /--ratio is empty\./],
@@ -131,7 +131,7 @@ const REFUSED: readonly [line: string, said: RegExp][] = [
   ["login --key sk-canary-x", /Unknown option '--key'/],
   ...["=Work", "=../work", ' "a b"', "=-", "=con/fig", "="].map((name): [string, RegExp] => [
     `login --no-verify --profile${name}`,
-    /is not the name of a profile/,
+    /is not a valid profile name/,
   ]),
   ["serve", /No generator was given\.\n.*--generator/],
   [`serve --generator ${PAINT} --port 65536`, /at most 65535\./],

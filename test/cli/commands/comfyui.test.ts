@@ -56,7 +56,7 @@ describe("generate with ComfyUI", () => {
       code: 8,
       error: { type: "save_failed", message },
     });
-    expect(document.error?.hint).not.toContain("It is not lost");
+    expect(document.error?.hint).not.toContain("is not lost");
   });
 
   it("says of an equal request whose first file is gone that ComfyUI has it in its cache, and ends it", async () => {

@@ -78,8 +78,8 @@ it("--dry-run of a workflow shows the place of a seed, and no number", async () 
 });
 
 it.each([
-  ["batch", "line 3: A model of Replicate is named"],
-  ["compare", "flux: A model of Replicate is named"],
+  ["batch", "line 3: Replicate needs a model name"],
+  ["compare", "flux: Replicate needs a model name"],
 ])(
   "%s --dry-run refuses what the generator would refuse, by its name, and opens no connection",
   async (command, message) => {

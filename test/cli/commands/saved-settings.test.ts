@@ -186,7 +186,7 @@ describe("a setting of config.json that makes a request impossible", () => {
     const { code, document } = await json(["generate", "a fox", "--dry-run"], { env });
     expect([code, document.error?.message]).toEqual([
       2,
-      expect.stringMatching(/^With generatorModel sd3 from config\.json: A model of Replicate is named/),
+      expect.stringMatching(/^With generatorModel sd3 from config\.json: Replicate needs a model name/),
     ]);
     expect(await checkedConfig((args) => run(args, { env }))).toMatchObject({
       status: "failed",

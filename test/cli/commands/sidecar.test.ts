@@ -122,16 +122,16 @@ describe("rerun of an image with a sidecar", () => {
   });
 
   it.each([
-    ["an image that was changed since", () => ({ sha256: "0".repeat(64) }), "changed since"],
+    ["an image that was changed since", () => ({ sha256: "0".repeat(64) }), "the file was changed"],
     [
       "a request without a prompt",
       () => ({ request: { model: "z-image" } }),
-      "not an image that imggen saved",
+      "imggen did not save this image",
     ],
     [
       "a prompt that is no text",
       () => ({ request: { prompt: 1, model: "z-image" } }),
-      "not an image that imggen saved",
+      "imggen did not save this image",
     ],
     [
       "a reference image whose query is not known",

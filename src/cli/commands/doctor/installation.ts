@@ -1,5 +1,5 @@
 import { type Finding, failed, news, ok, warning } from "../../../client/finding.ts";
-import { isExecutable, UndecodableError } from "../../../graphics/decoder.ts";
+import { isMissingInExecutable, UndecodableError } from "../../../graphics/decoder.ts";
 import type { Protocol, Screen } from "../../../graphics/terminal.ts";
 import { errorCode } from "../../../lib/error-text.ts";
 import { detectSessionScreen } from "../../output/show-images.ts";
@@ -27,10 +27,10 @@ export async function checkLibraries(): Promise<Finding> {
   } catch (error) {
     if (!(error instanceof UndecodableError)) throw error;
     const { message, cause } = error;
-    const isMissing = isExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
+    const isMissing = isMissingInExecutable(cause) || /MODULE_NOT_FOUND/.test(errorCode(cause) ?? "");
     const clause = isMissing ? message : "the optional package sharp is installed, but cannot be loaded";
     const sentence = `${clause.charAt(0).toUpperCase()}${clause.slice(1)}.`;
-    return warning(sentence, isExecutable(cause) ? EXECUTABLE_HINT : PACKAGE_HINT, {});
+    return warning(sentence, isMissingInExecutable(cause) ? EXECUTABLE_HINT : PACKAGE_HINT, {});
   }
 }
 
