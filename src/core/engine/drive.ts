@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
-import { displayId, getTaskId, STATES, type Task } from "../../task/task.ts";
+import { displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -53,7 +53,6 @@ class TaskDriver {
   readonly #jobWaits: Promise<ImggenError | null>[] = [];
   #saving: Promise<unknown> = Promise.resolve();
   #saveFailure: ImggenError | null = null;
-  #hasSavedEarly = false;
 
   constructor(claimedTask: ClaimedTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
     this.#claimedTask = claimedTask;
@@ -176,7 +175,6 @@ class TaskDriver {
 
   async #save(isLast: boolean): Promise<void> {
     const { saveCompleted } = await import("./save.ts");
-    this.#hasSavedEarly ||= !isLast;
     const { warnings, failure } = await saveCompleted(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
     for (const warning of warnings) this.#warnings.add(warning);
     this.#saveFailure = failure;
@@ -208,7 +206,7 @@ class TaskDriver {
     const { wait } = this.#goal;
     const isAwaited = wait !== null;
     const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
-    if (isReady && this.#mayHaveUnsavedImages) {
+    if (isReady && this.#task.state === "completed" && isUnsavedOrUnrecorded(this.#task, this.#goal)) {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);
     }
@@ -222,12 +220,6 @@ class TaskDriver {
     const failure = this.#saveFailure ?? writeError ?? this.#saveInterruptedError();
     const error = failure ?? (stop === null ? taskError(task) : this.#toTaskError(stop));
     return { ...taskFacts(task), warnings: [...this.#warnings], isAwaited, error };
-  }
-
-  /** The additional images of replies are saved last, even if a request is unknown, because a dismissal deletes replies. */
-  get #mayHaveUnsavedImages(): boolean {
-    const { state } = this.#task;
-    return state === "completed" || (state === "saved" && this.#hasSavedEarly);
   }
 
   async #removeLeftovers(): Promise<void> {
@@ -276,6 +268,12 @@ class TaskDriver {
 function toExpectedError(error: unknown): ImggenError {
   if (error instanceof ImggenError) return error;
   throw error;
+}
+
+function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
+  const isOtherDestination = destination !== null && !isSameDestination(destination, task.intent.destination);
+  const isOnlyUnknown = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
+  return isOtherDestination || !isOnlyUnknown;
 }
 
 function packageWarnings({ intent }: Task, { connection }: TaskDeps): string[] {

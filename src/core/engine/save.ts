@@ -79,7 +79,6 @@ export async function saveCompleted(
 ): Promise<{ warnings: string[]; failure: ImggenError | null }> {
   const { task } = claimedTask;
   const report = taskFacts(task);
-  const sources = imageSources(task, isLast, deps);
   const { result, failure } = await saveSources(
     {
       ...goal,
@@ -88,7 +87,7 @@ export async function saveCompleted(
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
-      sources,
+      sources: imageSources(task, isLast, deps),
       // All images are saved again if the destination is not the task's.
       savedFiles: goal.isOtherDestination ? [] : task.files,
       copies: [],
@@ -98,7 +97,6 @@ export async function saveCompleted(
     },
     deps,
   );
-  if (isLast && !goal.isOtherDestination && sources.some(hasLostReply)) addSavedExtras(task, result);
   const keepFailure = failure === null ? await keepUnsavedReplies(claimedTask, result, deps) : null;
   for (const { request, why } of result.bad) await recordUnusable(claimedTask, request, why, deps);
   for (const { request, why } of result.gone) await recordGone(claimedTask, request, why, deps);
@@ -109,16 +107,6 @@ export async function saveCompleted(
 
 function presentFiles({ files }: SaveResult): SavedFile[] {
   return files.filter((file) => file !== null);
-}
-
-function hasLostReply(source: ImageSource): boolean {
-  return source.kind === "none" && source.file !== null;
-}
-
-/** Adds the saved additional images of replies that no longer exist, so that the task's record still lists them. */
-function addSavedExtras({ files, requests }: Task, result: SaveResult): void {
-  const isListed = (file: SavedFile) => result.files.some((each) => each?.path === file.path);
-  result.files.push(...files.slice(requests.length).filter((file) => file !== null && !isListed(file)));
 }
 
 /** Records the saved images, so that a later run does not download them from URLs that might have expired. */
@@ -164,7 +152,11 @@ function imageSources(task: Task, includesExtra: boolean, { connection, ledger }
     if (file !== null && !hasReply) return { kind: "none", file };
     return { kind: "here", request, read: () => readStoredImages(job, provider, getSeed) };
   });
-  return includesExtra ? [...sources, ...extraImages] : sources;
+  if (!includesExtra) return sources;
+  // The saved additional images of a deleted reply keep their indexes, so that no other image is taken for one of them.
+  const isReplyDeleted = sources.some((source) => source.kind === "none" && source.file !== null);
+  const savedExtras = isReplyDeleted ? task.files.slice(task.requests.length) : [];
+  return [...sources, ...savedExtras.map((file) => ({ kind: "none", file }) as const), ...extraImages];
 }
 
 /** Returns true on a disk error too, because reading the file reports the error. */

@@ -2,14 +2,13 @@ import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
-import { fileSha256, sha256Hex } from "../../lib/file-digest.ts";
 import { inspectBytes } from "../../lib/image/inspect.ts";
 import { redactUrl } from "../../lib/redact.ts";
 import { joinFirst } from "../../lib/short-text.ts";
 import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
-import { fileDigests, type SavedFile } from "../../task/saved-file.ts";
+import type { SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
@@ -88,33 +87,15 @@ function downloadsFailedError(failures: readonly DownloadFailedError[], images: 
 async function findSaved(
   source: OneImage,
   at: number,
-  { savedFiles, sources }: SaveSpec,
-  deps: Pick<TaskDeps, "connection">,
-): Promise<SavedFile | null> {
-  // An additional image of a stored reply gets another index if an earlier request completes later.
-  const isExtra = at >= sources.length;
-  for (const file of isExtra ? savedFiles.slice(sources.length) : [savedFiles[at]])
-    if (file && (await isSameImage(source, file, isExtra, deps)) && (await isWhole(file))) return file;
-  return null;
-}
-
-/** Whether a file was saved from an image: by its URL, for an additional image of a reply by its content. */
-async function isSameImage(
-  source: OneImage,
-  file: SavedFile,
-  isExtra: boolean,
+  { savedFiles }: SaveSpec,
   { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
-): Promise<boolean> {
+): Promise<SavedFile | null> {
+  const file = savedFiles[at];
   // URLs are compared without their queries, because a query can be a signature that changes with every poll.
   const toComparable = (url: string) => maskUrl(redactUrl(url));
-  const isSameUrl = (url: string) => toComparable(file.url ?? "") === toComparable(url);
-  if (source.kind === "url") return isSameUrl(source.url);
-  const { image } = source;
-  if (!isExtra) return true;
-  if (image.kind === "url") return isSameUrl(image.url);
-  const digest =
-    image.kind === "bytes" ? sha256Hex(image.bytes) : await fileSha256(image.file).catch(() => "");
-  return fileDigests(file).includes(digest);
+  const isOtherImage = source.kind === "url" && toComparable(file?.url ?? "") !== toComparable(source.url);
+  if (!file || isOtherImage) return null;
+  return (await isWhole(file)) ? file : null;
 }
 
 async function saveImage(
