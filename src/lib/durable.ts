@@ -119,10 +119,10 @@ export async function retryWhileInUse<Result>(
 
 export function retryWhileInUseSync<Result>(
   change: () => Result,
-  onPlatform: NodeJS.Platform = platform(),
+  osName: NodeJS.Platform = platform(),
   timeoutMs = RETRY_TIMEOUT_MS,
 ): Result {
-  const pauses = retryPauses(onPlatform, timeoutMs);
+  const pauses = retryPauses(osName, timeoutMs);
   for (;;) {
     try {
       return change();
@@ -135,12 +135,12 @@ export function retryWhileInUseSync<Result>(
 }
 
 /** Returns a function that converts an error to the pause before the next attempt; null if no attempt follows. */
-function retryPauses(onPlatform: NodeJS.Platform, timeoutMs: number): (error: unknown) => number | null {
+function retryPauses(osName: NodeJS.Platform, timeoutMs: number): (error: unknown) => number | null {
   const end = performance.now() + timeoutMs;
   let pauseMs = FIRST_PAUSE_MS;
   return (error) => {
     const remainingMs = end - performance.now();
-    if (onPlatform !== "win32" || !IN_USE_ERRORS.has(errorCode(error) ?? "") || remainingMs <= 0) return null;
+    if (osName !== "win32" || !IN_USE_ERRORS.has(errorCode(error) ?? "") || remainingMs <= 0) return null;
     const currentPauseMs = Math.min(pauseMs, remainingMs);
     pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
     return currentPauseMs;

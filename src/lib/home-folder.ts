@@ -35,10 +35,10 @@ export function expandHome(file: string): string {
   return `${homeFolder()}/${rest ?? ""}`;
 }
 
-function refuseAddress(file: string, needs: string): void {
+function refuseAddress(file: string, verb: string): void {
   if (!ADDRESS.test(file)) return;
   throw new UsageError(`${redactAddress(file)} is an address, not a path.`, {
-    hint: `Nothing was sent or stored. ${needs} a path on this machine.`,
+    hint: `Nothing was sent or stored. ${verb} a path on this machine.`,
   });
 }
 

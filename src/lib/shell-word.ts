@@ -2,8 +2,8 @@ import { platform } from "node:os";
 import { escapeControls } from "./escape.ts";
 
 /** Quotes a text as one word for the platform's shell. The result is safe to print on a terminal. */
-export function shellWord(text: string, onPlatform: NodeJS.Platform = platform()): string {
-  return onPlatform === "win32" ? windowsWord(text) : posixWord(text);
+export function shellWord(text: string, osName: NodeJS.Platform = platform()): string {
+  return osName === "win32" ? windowsWord(text) : posixWord(text);
 }
 
 function posixWord(text: string): string {

@@ -156,7 +156,7 @@ export const COMMAND_VOCABULARY: Vocabulary = {
     history: () => "imggen history",
     help: (topic) => `imggen help ${topic}`,
     run: (line) => `imggen ${line}`,
-    setApiKey: () => "To store one (or set IMGGEN_API_KEY): imggen login",
+    setApiKey: () => "To store a key: imggen login (or set IMGGEN_API_KEY)",
     setBaseUrl: () =>
       "To set it: imggen login --base-url <url>\nTo find servers and keys on this machine: imggen setup",
     trySandbox: () => "add --sandbox",

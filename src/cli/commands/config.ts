@@ -43,7 +43,7 @@ function settingName(text: string): SettingName {
 function maskedSetting(name: SettingName, { settings }: Session) {
   const setting = settings.get(name);
   if (!setting) return { name, value: getSettingRow(name).default ?? null, source: "default" };
-  const value = name in SECRETS ? maskKey(setting.value) : shownValue(name, setting.value);
+  const value = name in LOGIN_COMMANDS ? maskKey(setting.value) : shownValue(name, setting.value);
   return { name, value, source: setting.source };
 }
 
@@ -52,7 +52,7 @@ function shownValue(name: SettingName, value: string): string {
   return name === "baseUrl" || name === "generator" ? redactAddress(value) : value;
 }
 
-const SECRETS: { readonly [Name in SettingName]?: string } = {
+const LOGIN_COMMANDS: { readonly [Name in SettingName]?: string } = {
   apiKey: "imggen login",
   generatorKey: "imggen login --generator <spec>",
 };
@@ -84,7 +84,7 @@ async function runGet(session: Session, text: string): Promise<Answer> {
 
 async function runSet(session: Session, text: string, value: string): Promise<Answer> {
   const name = settingName(text);
-  const command = SECRETS[name];
+  const command = LOGIN_COMMANDS[name];
   if (command !== undefined) {
     throw new UsageError(
       "config set does not accept keys, because other users can see a program's arguments.",

@@ -127,9 +127,9 @@ async function findBaseUrl(
     return { baseUrl, isNew: false };
   }
   if (!options.verify) return { baseUrl: null, isNew: false };
-  const answer = canAsk(session) ? await askQuestion("Base URL of the service: ", session) : "";
-  if (answer === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
-  return { baseUrl: await offerScheme(answer, "The base URL", session), isNew: true };
+  const verification = canAsk(session) ? await askQuestion("Base URL of the service: ", session) : "";
+  if (verification === "") return { baseUrl: requireBaseUrl(undefined), isNew: false };
+  return { baseUrl: await offerScheme(verification, "The base URL", session), isNew: true };
 }
 
 /** @throws UsageError */

@@ -87,7 +87,7 @@ export function withKnownKeys(
 ): readonly CheckedRow[] {
   const isUncut = ({ uncutKey }: CheckedRow) => uncutKey !== undefined && isClaimed(uncutKey);
   if (!rows.some(isUncut)) return rows;
-  // The other rows are numbered again, because restored rows did not count as equal to them in older releases.
+  // Older releases did not count these rows as equal to the others, so the others are numbered without them.
   const keys = new RowKeys();
   return rows.map((row) => {
     const key = isUncut(row) ? row.uncutKey : keys.next(row.key.replace(/-\d+$/, ""));

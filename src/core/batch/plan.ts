@@ -195,9 +195,9 @@ async function addCharges(
   for await (const attempt of withReplacements(row, deps)) {
     last = attempt;
     const { entry, claim } = attempt;
-    const isTask = entry?.kind === "task" && mayBeCharged(entry.task);
-    if (!isTask && (entry === null || isReadable(entry))) continue;
-    addCost(charged, isTask ? spentCredits(entry.task) : credits);
+    const isChargeable = entry?.kind === "task" && mayBeCharged(entry.task);
+    if (!isChargeable && (entry === null || isReadable(entry))) continue;
+    addCost(charged, isChargeable ? spentCredits(entry.task) : credits);
     if (claim !== null) claimed.add(claim);
   }
   return last;

@@ -141,7 +141,7 @@ class TaskDriver {
   #follow(job: AcceptedJob, seen?: WaitResult): void {
     const { wait, isContinued, sends } = this.#goal;
     if (wait === null) return;
-    // Unsent requests never end in a command that does not submit, so the timeout is 0.
+    // This command does not submit, so a wait for unsent requests would never end.
     const hasUnsentRequests = !sends && this.#waitingError() !== null;
     const timeoutMs = hasUnsentRequests ? 0 : wait.timeoutMs;
     const onWarning = (message: string) => void this.#warnings.add(message);
@@ -206,7 +206,7 @@ class TaskDriver {
     const { wait } = this.#goal;
     const isAwaited = wait !== null;
     const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
-    if (isReady && this.#task.state === "completed" && isUnsavedOrUnrecorded(this.#task, this.#goal)) {
+    if (isReady && this.#task.state === "completed" && needsLastSave(this.#task, this.#goal)) {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);
     }
@@ -270,7 +270,7 @@ function toExpectedError(error: unknown): ImggenError {
   throw error;
 }
 
-function isUnsavedOrUnrecorded(task: Task, { destination }: Goal): boolean {
+function needsLastSave(task: Task, { destination }: Goal): boolean {
   const isOtherDestination = destination !== null && !isSameDestination(destination, task.intent.destination);
   const isOnlyUnknown = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
   return isOtherDestination || !isOnlyUnknown;

@@ -94,14 +94,14 @@ async function readDigest(file: string): Promise<string> {
 
 function unknownFile(file: string): UsageError {
   return new UsageError(
-    `No task is known for ${file}: imggen did not save this image on this machine, and it has no sidecar, or the file was changed.`,
+    `No task is known for ${file}: either imggen did not save this image on this machine and it has no sidecar, or the file was changed.`,
     {
       hint: phrase`Nothing was sent. Use a task id instead. To find it: ${action("history")}`,
     },
   );
 }
 
-/** Returns a reference URL that the sidecar has without its query, so that the request cannot be repeated. */
+/** Returns a reference URL that has lost its query in the sidecar. The request cannot be repeated without the query. */
 export function shortenedImage({ record, request }: ImageOrigin): string | undefined {
   return record === null ? [request.image ?? []].flat().find((url) => url.endsWith("?…")) : undefined;
 }

@@ -316,7 +316,7 @@ class RequestSubmitter {
       return outcomePendingError(this.#claimedTask, reply, this.#deps);
     if (!this.#isPaid && abandonReason !== "time limit") {
       if (abandonReason !== null) {
-        await this.#recordWaiting(submission, "it was not waited for");
+        await this.#recordWaiting(submission, "the command stopped waiting for it");
         return abandonReason === "signal" ? interruptedError(signal, "no") : timedOutError(this.#claimedTask);
       }
       if (this.#request.possibleSubmits < POLICY.submit.lost.attempts) {

@@ -26,7 +26,7 @@ export const CHOOSE_ANOTHER: Wording = phrase`Nothing was sent. Choose another $
  */
 export async function resolveDestination(
   options: DestinationOptions,
-  onPlatform: NodeJS.Platform = platform(),
+  osName: NodeJS.Platform = platform(),
 ): Promise<Destination> {
   const { output, name, overwrite, sidecar, mayExist = false, resolvePath } = options;
   const saveOptions: SaveOptions = { overwrite, ...(sidecar && { sidecar }) };
@@ -35,7 +35,7 @@ export async function resolveDestination(
   if (output === undefined) return { kind: "folder", folder: resolvePath("."), template, ...saveOptions };
   if (output === "-") return { kind: "stdout", folder: resolvePath("."), template, ...saveOptions };
   if (output.includes("\0")) throw new UsageError(phrase`${option("output")} contains a NUL character.`);
-  const problem = pathProblem(output, onPlatform);
+  const problem = pathProblem(output, osName);
   if (problem) {
     throw new UsageError(phrase`${option("output")} ${JSON.stringify(output)}: ${problem}.`, {
       hint: CHOOSE_ANOTHER,

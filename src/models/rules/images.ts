@@ -3,7 +3,7 @@ import { action, phrase } from "../../lib/wording.ts";
 import { findModels } from "../find.ts";
 import { MAX_IMAGES, type Matrix, type Model, type References } from "../matrix.ts";
 import { ignoresMaxImages } from "../wire.ts";
-import { modelList, orModelsThat, quoteUrl, type Rule, refuse, warning, withoutField } from "./rule.ts";
+import { modelList, orModelsThat, quoteUrl, type Rule, refuse, removalAdvice, warning } from "./rule.ts";
 
 const HOST_AND_PORT = /^[^/?#]+:\d+(?:[/?#]|$)/;
 const WINDOWS_DRIVE = /^[a-z]:/i;
@@ -26,7 +26,7 @@ export const imageCount: Rule = (subject) => {
     const message = `${labels.image} cannot be used: ${model.id} takes no reference images`;
     return refuse(
       message,
-      orModelsThat(take, modelsSupporting(count, matrix), withoutField("image", subject)),
+      orModelsThat(take, modelsSupporting(count, matrix), removalAdvice("image", subject)),
     );
   }
   const message = `${labels.image} is given ${count} times: ${model.id} takes at most ${max} reference images`;
@@ -106,5 +106,5 @@ export const maxImages: Rule = (subject) => {
   const modelNames = modelList(matrix.filter((other) => (other.maxImages ?? 0) >= value));
   const limit = model.maxImages === 1 ? "only one image" : `at most ${model.maxImages} images`;
   const hint = modelNames === "" ? `no model makes ${value}` : `models that make ${value}: ${modelNames}`;
-  return refuse(`${setting}: ${model.id} makes ${limit}`, `${withoutField("maxImages", subject)}; ${hint}`);
+  return refuse(`${setting}: ${model.id} makes ${limit}`, `${removalAdvice("maxImages", subject)}; ${hint}`);
 };

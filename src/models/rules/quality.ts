@@ -7,7 +7,7 @@ import {
   type Refusal,
   type Rule,
   refuse,
-  withoutField,
+  removalAdvice,
 } from "./rule.ts";
 
 /** Checks that the value is a quality, and that the model supports it (sections 2.2 and 2.5). */
@@ -20,7 +20,7 @@ export const quality: Rule = (subject) => {
   if (model.qualities === null || model.qualities.includes(value)) return undefined;
   const limit = { field: "quality", allowed: model.qualities } as const;
   const alternatives = findModels({ quality: value }, matrix).matching;
-  const advice = withoutField("quality", subject);
+  const advice = removalAdvice("quality", subject);
   const hint = orModelsThat(`take ${value}`, alternatives, ...(model.qualities.length === 0 ? [advice] : []));
   return refuse(`${setting}: ${allowedText(model.id, limit)}`, hint || advice, limit);
 };

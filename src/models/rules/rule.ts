@@ -35,7 +35,7 @@ export interface RuleInput {
   inherited?: readonly FieldName[] | undefined;
 }
 
-export function withoutField(field: FieldName, { inherited }: RuleInput): string {
+export function removalAdvice(field: FieldName, { inherited }: RuleInput): string {
   return inherited?.includes(field)
     ? "choose another model, or use imggen generate with the prompt"
     : "leave it out";

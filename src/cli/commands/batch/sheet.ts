@@ -27,13 +27,13 @@ const MAX_PICTURES = 200;
  * @returns path of the sheet; null if there are no rows, or after a failure
  */
 export async function makeSheet(
-  ends: readonly RowResult[],
+  results: readonly RowResult[],
   { output: { folder, overwrite }, budgetOf }: Pick<BatchSpec, "output" | "budgetOf">,
   { console, context: { fileMode } }: Session,
 ): Promise<string | null> {
-  const rows = ends.toSorted((a, b) => a.row.row - b.row.row).slice(0, MAX_PICTURES);
+  const rows = results.toSorted((a, b) => a.row.row - b.row.row).slice(0, MAX_PICTURES);
   if (rows.length === 0) return null;
-  if (ends.length > MAX_PICTURES)
+  if (results.length > MAX_PICTURES)
     await console.warn(`The contact sheet shows the first ${MAX_PICTURES} rows.`);
   try {
     // A folder contains only one batch, but any number of comparisons, so rows identify a comparison.

@@ -64,7 +64,7 @@ describe("imggen doctor", () => {
     expect([lines.pop(), stderr]).toEqual(["2 problems to fix.", ""]);
     expect(lines.map((line) => line.split(/ +/)[1])).toEqual(checks.map(({ name }) => name));
     expect(lines.find((line) => line.includes(" key "))).toMatch(
-      /^failed +key +No API key is set\. To store one \(or set IMGGEN_API_KEY\): imggen login/,
+      /^failed +key +No API key is set\. To store a key: imggen login \(or set IMGGEN_API_KEY\)/,
     );
     expect(document).toMatchObject({
       ok: false,
