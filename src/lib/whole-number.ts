@@ -52,7 +52,7 @@ export function parseSeedOption(label: string, text: string): WholeNumber {
   const seed = parseSeed(text);
   if (seed !== null) return seed;
   throw new UsageError(`${label} ${JSON.stringify(text)}${describeSeedProblem(text)}.`, {
-    hint: "Nothing was sent. Without a seed, each request uses a new one.",
+    hint: "Nothing was sent. Without a seed, each request uses a new random seed.",
   });
 }
 

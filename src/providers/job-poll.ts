@@ -48,13 +48,13 @@ interface ResultReaders {
 /** One poll of a job. The job ends only if the service reports a final state, and never because a request failed. */
 export class JobPoll {
   readonly #server: ProviderServer;
-  readonly #how: PollOptions;
+  readonly #options: PollOptions;
   readonly #readers: ResultReaders;
   #body = "";
 
-  constructor(server: ProviderServer, how: PollOptions, readers: ResultReaders) {
+  constructor(server: ProviderServer, options: PollOptions, readers: ResultReaders) {
     this.#server = server;
-    this.#how = how;
+    this.#options = options;
     this.#readers = readers;
   }
 
@@ -65,16 +65,16 @@ export class JobPoll {
     readFailure: (reply: HttpReply) => ReadState = () => null,
   ): Promise<PollReply> {
     if (at === null) return { outcome: "refused", error: this.#otherServerError() };
-    const file = pollFile(this.#how);
+    const file = pollFile(this.#options);
     let isKept = false;
     try {
-      return await this.#server.poll(at, file, this.#how, async (reply, isStored) => {
+      return await this.#server.poll(at, file, this.#options, async (reply, isStored) => {
         const polled = this.#replyIn(reply, read, readFailure);
         if (polled.outcome !== "state") return polled;
         const task = await withReply(
           polled.task,
           isStored ? null : reply.body,
-          this.#how,
+          this.#options,
           this.#isUnrecorded,
           file,
         );
@@ -93,7 +93,7 @@ export class JobPoll {
     try {
       return {
         outcome: "state",
-        task: await withReply(task, JSON.stringify(toReply), this.#how, this.#isUnrecorded),
+        task: await withReply(task, JSON.stringify(toReply), this.#options, this.#isUnrecorded),
       };
     } catch (error) {
       return this.#failed(error);
@@ -102,7 +102,7 @@ export class JobPoll {
 
   /** Whether a URL must not be in the ledger, because the URL contains the image itself or the key. */
   readonly #isUnrecorded = (url: string): boolean =>
-    isDataUrl(url) || (this.#how.keepsReply === true && this.#server.mask(url) !== url);
+    isDataUrl(url) || (this.#options.keepsReply === true && this.#server.mask(url) !== url);
 
   #replyIn(
     reply: HttpReply,
@@ -136,7 +136,7 @@ export class JobPoll {
 
   finished(usage: unknown, fields: Fields): PolledState {
     const { resultIn, seedsIn } = this.#readers;
-    const urls = removeRequestUrls(resultIn(fields), fields, this.#how.job);
+    const urls = removeRequestUrls(resultIn(fields), fields, this.#options.job);
     const state = finishedState(this.#server, urls, usage, fields);
     const seeds = parseReportedSeeds(seedsIn?.(fieldsOf(parseExactJson(this.#body))));
     return seeds !== null && state.status === "completed" ? { ...state, seeds } : state;
@@ -172,7 +172,7 @@ export class JobPoll {
 
   #diskFullError(cause: unknown): NoRoomError {
     const { host } = this.#server;
-    const message = `The reply of ${host} cannot be stored in ${this.#how.job.folder}: ${errorText(cause)}.`;
+    const message = `The reply of ${host} cannot be stored in ${this.#options.job.folder}: ${errorText(cause)}.`;
     const hint = "The job is not affected. Free some space, then resume the job.";
     return new NoRoomError(message, { charged: "yes", hint, cause });
   }
@@ -216,14 +216,14 @@ function pollFile({ job }: PollOptions): string {
 export async function withReply(
   task: PolledState,
   reply: string | null,
-  how: PollOptions,
+  options: PollOptions,
   isUnrecorded = isDataUrl,
-  file = pollFile(how),
+  file = pollFile(options),
 ): Promise<PolledState> {
   const isRead = task.status === "completed" && (task.urls.length === 0 || task.urls.some(isUnrecorded));
   if (!isRead) return task;
-  if (!how.keepsReply) return { ...task, urls: [] };
-  await makeFolder(how.job.folder, 0o700);
+  if (!options.keepsReply) return { ...task, urls: [] };
+  await makeFolder(options.job.folder, 0o700);
   if (reply !== null) await writeReply(file, reply);
   return { ...task, urls: [], reply: file };
 }

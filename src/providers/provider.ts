@@ -170,11 +170,11 @@ export interface Provider {
   /** Returns the request that `submit` would send. Opens no connection. @throws ProviderError */
   describe?(job: Job): Promise<SentRequest>;
   /** Sends the request. Of all functions of a provider, only `submit` can cost money. Never throws. */
-  submit(job: Job, how: SubmitOptions): Promise<SubmitReply>;
+  submit(job: Job, options: SubmitOptions): Promise<SubmitReply>;
   /** Polls an accepted task once, which is free. Never throws. Absent: the provider does not return job ids. */
-  poll?(taskId: string, how: PollOptions): Promise<PollReply>;
+  poll?(taskId: string, options: PollOptions): Promise<PollReply>;
   /** Reports a task's progress until the signal aborts. Never throws. @returns whether the task certainly ended */
-  follow?(taskId: string, how: FollowOptions): Promise<boolean>;
+  follow?(taskId: string, options: FollowOptions): Promise<boolean>;
   /**
    * Finds the outcome of a request whose process ended, in the stored reply or in the provider's record.
    * Sends only free requests, and never throws. @returns null if the outcome is unknown

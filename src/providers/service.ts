@@ -63,7 +63,7 @@ export interface Form {
   /** @throws ProviderError if the service does not support a part of the job */
   request(job: Job, context: JobContext): Promise<ServiceRequest>;
   /** Sends a job's request. Default: sends the result of `request` once. @throws ProviderError */
-  send?(job: Job, how: SubmitOptions, context: JobContext): Promise<StoredReply>;
+  send?(job: Job, submitOptions: SubmitOptions, context: JobContext): Promise<StoredReply>;
   /** Reads a successful reply. Returns null if the reply ends before its image or id. */
   read(reply: StoredReply, job: Job): ReadReply | null;
   /** Polls a job. Never throws. */
@@ -90,10 +90,10 @@ export function serviceProvider(
   const generatorUrl = new URL(url);
   const send =
     form.send ??
-    (async (job, how, context) => {
+    (async (job, submitOptions, context) => {
       const { path, body } = await form.request(job, context);
       const hasId = (reply: StoredReply) => isAccepted(form.read(reply, job));
-      return server.post(path, jsonBody(body, options.fieldNames.seed), job, how, hasId);
+      return server.post(path, jsonBody(body, options.fieldNames.seed), job, submitOptions, hasId);
     });
   return {
     version: 1,
@@ -106,17 +106,21 @@ export function serviceProvider(
       const { path, body } = await form.request(job, shownContext(deps, generatorUrl));
       return server.describe(path, body);
     },
-    async submit(job, how) {
-      const { signal, onWarning } = how;
+    async submit(job, submitOptions) {
+      const { signal, onWarning } = submitOptions;
       const work = async (onSent: () => void) => {
-        const reply = await send(job, { ...how, onSent }, { ...deps, generatorUrl, signal, onWarning });
+        const reply = await send(
+          job,
+          { ...submitOptions, onSent },
+          { ...deps, generatorUrl, signal, onWarning },
+        );
         try {
           return toOutcome(reply, job, server, form, onWarning);
         } catch (error) {
           throw models ? await withModels(error, reply, server, models, signal) : error;
         }
       };
-      const reply = await runRequestWithReply(job, server, work, how.onSent);
+      const reply = await runRequestWithReply(job, server, work, submitOptions.onSent);
       if (reply.outcome !== "unknown" || poll) return reply;
       // The work on a paid image is not stopped, because the image might be charged nevertheless.
       const canStop = signal.aborted && !job.isPaid && stopPath !== undefined;
@@ -131,7 +135,9 @@ export function serviceProvider(
         return isCut ? null : toOutcome(stored, job, server, form);
       }),
     images: async (job) => (await imagesInResult(job, server, resultIn)) ?? imagesInReply(job, server, form),
-    ...(poll && { poll: (id, how) => poll(id, new JobPoll(server, how, { resultIn, seedsIn })) }),
+    ...(poll && {
+      poll: (id, pollOptions) => poll(id, new JobPoll(server, pollOptions, { resultIn, seedsIn })),
+    }),
     ...(cancelAt && {
       async cancel(id, signal) {
         const at = await cancelAt(id, signal).catch(() => null);

@@ -20,7 +20,7 @@ interface ClientsDeps {
 
 /**
  * Clients that wait for images. A call without an Idempotency-Key is submitted only while a client waits.
- * If no client reconnects in time, the call's unsent requests are dropped, because nobody would receive their images.
+ * If no client reconnects in time, the call's unsent requests are dropped, because no client would receive their images.
  */
 export class Clients {
   readonly #deps: ClientsDeps;

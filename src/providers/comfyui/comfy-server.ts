@@ -44,10 +44,10 @@ export class ComfyServer {
   }
 
   /** @throws as `ProviderServer.post` */
-  post(id: string, graph: Graph, job: Job, how: SubmitOptions): Promise<StoredReply> {
+  post(id: string, graph: Graph, job: Job, submitOptions: SubmitOptions): Promise<StoredReply> {
     this.#missingSince.delete(id);
     const body = { prompt: Object.fromEntries(graph), prompt_id: id, client_id: id };
-    return this.http.post("/prompt", jsonBody(body), job, how);
+    return this.http.post("/prompt", jsonBody(body), job, submitOptions);
   }
 
   /** @param historyFirst avoids the large queue for a finished job @throws ProviderError, or the signal's reason */

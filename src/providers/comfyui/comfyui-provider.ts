@@ -40,19 +40,19 @@ export function comfyUiProvider(setup: ServerSetup, deps: ProviderDeps): Provide
         return null;
       }
     },
-    submit: (job, how) => submitJob(job, how, context),
+    submit: (job, submitOptions) => submitJob(job, submitOptions, context),
     recover: (job, { signal }) => recoverJob(job, signal, context),
     isAtWork: (job, signal) =>
       server.find(toJobId(job), signal).then(
         (serverJob) => serverJob !== null,
         () => true,
       ),
-    poll: (taskId, how) => pollJob(taskId, server, how),
+    poll: (taskId, pollOptions) => pollJob(taskId, server, pollOptions),
     images: async () => {
       const message = `The workflow ended at ${http.host} without an image of its output node.`;
       throw new ProviderError(message, { kind: "lost" });
     },
-    follow: (taskId, how) => followJob(taskId, how, server),
+    follow: (taskId, followOptions) => followJob(taskId, followOptions, server),
     cancel: (taskId, signal) => server.cancel(taskId, signal),
     downloadHeaders: http.downloadHeaders,
     models: (signal) => server.checkpoints(signal),

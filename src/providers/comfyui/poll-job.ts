@@ -12,16 +12,20 @@ import { nodesTitled, nodeTitle, OUTPUT_TITLE } from "./graph.ts";
 const POLL_MS = 15_000;
 
 /** Never throws. */
-export async function pollJob(jobId: string, server: ComfyServer, how: PollOptions): Promise<PollReply> {
-  const limit = AbortSignal.timeout(Math.ceil(how.timeoutMs ?? POLL_MS));
-  const signal = AbortSignal.any([how.signal, limit]);
+export async function pollJob(
+  jobId: string,
+  server: ComfyServer,
+  pollOptions: PollOptions,
+): Promise<PollReply> {
+  const limit = AbortSignal.timeout(Math.ceil(pollOptions.timeoutMs ?? POLL_MS));
+  const signal = AbortSignal.any([pollOptions.signal, limit]);
   try {
     const job = await server.find(jobId, signal, true);
     if (job === null) return missingJob(jobId, server);
     const task = await jobState(job, server.http, signal);
-    return { outcome: "state", task: await withReply(task, JSON.stringify(job), how) };
+    return { outcome: "state", task: await withReply(task, JSON.stringify(job), pollOptions) };
   } catch (error) {
-    return toFailedPoll(error, how.job.isPaid);
+    return toFailedPoll(error, pollOptions.job.isPaid);
   }
 }
 

@@ -38,20 +38,27 @@ export function toJobId({ taskId, index }: Pick<Job, "taskId" | "index">): strin
 }
 
 /** Searches for the job if the reply was lost. Never throws. */
-export async function submitJob(job: Job, how: SubmitOptions, context: SubmitContext): Promise<SubmitReply> {
-  const reply = await runRequest((onSent) => sendWorkflow(job, { ...how, onSent }, context), how.onSent);
+export async function submitJob(
+  job: Job,
+  submitOptions: SubmitOptions,
+  context: SubmitContext,
+): Promise<SubmitReply> {
+  const reply = await runRequest(
+    (onSent) => sendWorkflow(job, { ...submitOptions, onSent }, context),
+    submitOptions.onSent,
+  );
   if (reply.outcome !== "unknown") return reply;
-  const recoveredReply = await recoverJob(job, how.signal, context);
+  const recoveredReply = await recoverJob(job, submitOptions.signal, context);
   return recoveredReply?.outcome === "unknown" ? { ...reply, isAskable: true } : (recoveredReply ?? reply);
 }
 
 /** @throws ProviderError, or the signal's reason */
 async function sendWorkflow(
   job: Job,
-  how: SubmitOptions,
+  submitOptions: SubmitOptions,
   { server, workflows, deps }: SubmitContext,
 ): Promise<SubmitReply> {
-  const { signal } = how;
+  const { signal } = submitOptions;
   const id = toJobId(job);
   // An earlier process might have submitted the job. ComfyUI would run it twice, because it queues the same id again.
   if ((await server.find(id, signal)) !== null) return { outcome: "accepted", taskId: id };
@@ -63,10 +70,12 @@ async function sendWorkflow(
   const values = jobValues({ ...job, options: { ...job.options, model } }, images, size, chosenSeed(job));
   const { placements, unplaced } = assignInputs(template, values);
   if (unplaced.includes("prompt"))
-    how.onWarning?.("The workflow does not support a prompt, so the prompt has no effect on the image.");
+    submitOptions.onWarning?.(
+      "The workflow does not support a prompt, so the prompt has no effect on the image.",
+    );
   const graph = fillWorkflow(template, placements);
   recordJob(id, job);
-  const reply = await server.post(id, graph, job, how);
+  const reply = await server.post(id, graph, job, submitOptions);
   if (!isSuccess(reply)) throw workflowRefusal(reply, graph, server.http.replySource(job.isPaid));
   const { prompt_id } = fieldsOf(parseReplyJson(reply));
   if (typeof prompt_id !== "string" || !/^[\w-]{1,100}$/.test(prompt_id))

@@ -46,10 +46,11 @@ export function commandProvider(
     isSizedByReference: true,
     check: (job) => findUnsupported(job, words),
     getSeed: (job) => seedIn(words, job),
-    submit: (job, how) =>
+    submit: (job, submitOptions) =>
       runRequest(
-        (onSent) => submitJob(words, job, { ...how, ...variables, onSent, killSignal: closing.signal }, deps),
-        how.onSent,
+        (onSent) =>
+          submitJob(words, job, { ...submitOptions, ...variables, onSent, killSignal: closing.signal }, deps),
+        submitOptions.onSent,
       ),
     async describe(job) {
       const images = await referenceFiles(job, shownContext(deps, new URL("http://localhost")));
@@ -71,7 +72,7 @@ export function commandProvider(
   };
 }
 
-interface RunHow
+interface RunOptions
   extends Pick<SubmitOptions, "signal" | "onSent">,
     Pick<Parameters<typeof runCommand>[1], "hidden" | "headerVariables"> {
   killSignal: AbortSignal;
@@ -81,17 +82,17 @@ interface RunHow
 async function submitJob(
   words: readonly string[],
   job: Job,
-  how: RunHow,
+  runOptions: RunOptions,
   deps: ProviderDeps,
 ): Promise<SubmitReply> {
   const scratch = scratchFolder(job);
   await makeScratch(scratch);
   let isKept = false;
   try {
-    const filled = await wordsFor(words, job, how.signal, deps);
+    const filled = await wordsFor(words, job, runOptions.signal, deps);
     isKept = job.isPaid;
     const promptBytes = hasPrompt(words) ? Buffer.byteLength(job.request.prompt) : null;
-    await run(filled, job, { ...how, promptBytes }, deps);
+    await run(filled, job, { ...runOptions, promptBytes }, deps);
     await clearScratch(job);
     return { outcome: "made", usage: null };
   } catch (error) {
@@ -124,25 +125,27 @@ async function wordsFor(
 async function run(
   words: readonly string[],
   job: Job,
-  { promptBytes, ...how }: RunHow & { promptBytes: number | null },
+  { promptBytes, ...runOptions }: RunOptions & { promptBytes: number | null },
   deps: ProviderDeps,
 ): Promise<void> {
   const scratch = scratchFolder(job);
-  const { aborted, reason: cause } = how.signal;
+  const { aborted, reason: cause } = runOptions.signal;
   if (aborted) throw new ProviderError("The command was not started.", { kind: "unsent" }, { cause });
   const [over, watchEnd] = [new AbortController(), new AbortController()];
   const watching = untilTooLarge(scratch, deps.clock, watchEnd.signal).then(
     () => over.abort(),
     () => {},
   );
-  const killSignal = AbortSignal.any([how.killSignal, over.signal]);
-  const end = await runCommand(words, { ...how, killSignal, env: deps.env, cwd: scratch });
+  const killSignal = AbortSignal.any([runOptions.killSignal, over.signal]);
+  const end = await runCommand(words, { ...runOptions, killSignal, env: deps.env, cwd: scratch });
   watchEnd.abort();
   await watching;
   if (over.signal.aborted) throw tooLarge(job);
   const file = hasSucceeded(end) ? await writtenFile(scratch) : null;
   if (file === null) {
-    const hidden = how.hidden.filter((name) => deps.env[name] && !Object.hasOwn(how.headerVariables, name));
+    const hidden = runOptions.hidden.filter(
+      (name) => deps.env[name] && !Object.hasOwn(runOptions.headerVariables, name),
+    );
     throw commandFailure(end, words[0] ?? "", { isPaid: job.isPaid, scratch, hidden, promptBytes });
   }
   await keepImage(file, job);

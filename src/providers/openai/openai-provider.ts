@@ -34,7 +34,7 @@ export function openAiProvider(
       check: findProblem,
       isSizedByReference: true,
       request: (job, context) => requests.describe(job, context),
-      send: (job, how, context) => requests.send(job, how, context),
+      send: (job, submitOptions, context) => requests.send(job, submitOptions, context),
       read: readReply,
       models: { path: "/models", namesIn: (json) => modelNames(json, form) },
     },
@@ -73,24 +73,24 @@ class Requests {
   }
 
   /** @throws ProviderError, or a file system error if a reference image cannot be read */
-  async send(job: Job, how: SubmitOptions, context: JobContext): Promise<StoredReply> {
+  async send(job: Job, submitOptions: SubmitOptions, context: JobContext): Promise<StoredReply> {
     const request = await imageRequest(job, { ...context, form: this.#form });
-    let reply = await this.#post(request, job, how);
+    let reply = await this.#post(request, job, submitOptions);
     // A reply that refuses a field is not charged, so imggen is allowed to repeat the request without the field.
-    while (this.#recordsRefusal(reply, request, job)) reply = await this.#post(request, job, how);
-    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(how.signal))) {
+    while (this.#recordsRefusal(reply, request, job)) reply = await this.#post(request, job, submitOptions);
+    if (request.files.length > 0 && reply.status === 404 && (await this.#isLocalAi(submitOptions.signal))) {
       this.#form = { ...this.#form, references: "ref_images" };
-      return this.send(job, how, context);
+      return this.send(job, submitOptions, context);
     }
     return reply;
   }
 
-  async #post(request: ImageRequest, job: Job, how: SubmitOptions): Promise<StoredReply> {
+  async #post(request: ImageRequest, job: Job, submitOptions: SubmitOptions): Promise<StoredReply> {
     const remaining = Object.entries(request.fields).filter(
       ([name]) => Object.hasOwn(job.options.fields, name) || !this.#refused.has(refusalKey(request, name)),
     );
     const body = encodeBody({ ...request, fields: Object.fromEntries(remaining) }, this.#seedField);
-    return this.#server.post(request.path, body, job, how);
+    return this.#server.post(request.path, body, job, submitOptions);
   }
 
   /** Whether the server is LocalAI, which has no `/images/edits` and alone lists capabilities of models. */

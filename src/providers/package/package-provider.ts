@@ -58,7 +58,7 @@ export function packageProvider(
   return {
     ...service,
     ...(poll && {
-      poll: (id, how) => limitPoll(poll(id, how), how, deps),
+      poll: (id, pollOptions) => limitPoll(poll(id, pollOptions), pollOptions, deps),
     }),
     models: (signal) => listModels(provider, server, signal, deps),
   };

@@ -49,15 +49,18 @@ export class HttpImageService implements Provider {
     return this.#options.requestTimeoutMs ?? SUBMIT.timeoutMs;
   }
 
-  async submit({ request }: Pick<Job, "request">, how?: Partial<SubmitOptions>): Promise<SubmitReply> {
+  async submit(
+    { request }: Pick<Job, "request">,
+    submitOptions?: Partial<SubmitOptions>,
+  ): Promise<SubmitReply> {
     try {
       const reply = await this.#exchange({
         method: "POST",
         url: new URL(`${this.#options.baseUrl}/generate-image`),
         body: JSON.stringify(submitBody(request, this.#isServer)),
         timeoutMs: this.#submitMs,
-        signal: how?.signal,
-        onSent: how?.onSent,
+        signal: submitOptions?.signal,
+        onSent: submitOptions?.onSent,
       });
       return readSubmit(reply, this.#replyContext);
     } catch (error) {
