@@ -110,15 +110,25 @@ export class ClaimedTask {
       await this.#writeLines(false);
       if ((await this.#isRowEnded()) || this.isLost) return await this.takenOverError();
       await this.#owned.file.record(line);
-      this.#task = withLine(this.#task, line);
-      if (!this.isLost) return attempt;
     } catch (error) {
       // The line might be on disk despite the error, so a later line must record that the request was not submitted.
       if (errorCode(error) !== undefined) this.#unwrittenLines.push(this.#notSubmittedLine(request, attempt));
-      return new StateFolderError(this.#ledger.folder, error, { hint: NOT_SUBMITTED });
+      return this.#notSubmittedError(error);
+    }
+    this.#task = withLine(this.#task, line);
+    let diskError: StateFolderError | null = null;
+    try {
+      if (!this.isLost) return attempt;
+    } catch (error) {
+      diskError = this.#notSubmittedError(error);
     }
     await this.record(this.#notSubmittedLine(request, attempt));
-    return this.takenOverError();
+    return diskError ?? (await this.takenOverError());
+  }
+
+  #notSubmittedError(error: unknown): StateFolderError {
+    const cause = error instanceof StateFolderError ? error.cause : error;
+    return new StateFolderError(this.#ledger.folder, cause, { hint: NOT_SUBMITTED });
   }
 
   #notSubmittedLine(request: number, attempt: string): Line<"waiting"> {

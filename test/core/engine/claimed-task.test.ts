@@ -107,6 +107,24 @@ describe("an attempt to submit a request", () => {
     expect(await types()).toEqual(["intent", "waiting", "not_sent"]);
   });
 
+  it("is not to be made if the disk fails after its line, and counts as not sent", async () => {
+    const { held, ledger, types } = await heldTask();
+    let reads = 0;
+    const hasLastPart = ledger.hasLastPart.bind(ledger);
+    vi.spyOn(ledger, "hasLastPart").mockImplementation((owned) => {
+      reads += 1;
+      if (reads === 3) throw Object.assign(new Error("i/o error"), { code: "EIO" });
+      return hasLastPart(owned);
+    });
+    expect(await held.start(0)).toMatchObject({
+      type: "save_failed",
+      charged: "no",
+      message: expect.not.stringMatching(/cannot be used.*cannot be used/),
+    });
+    expect([held.task.state, held.charged]).toEqual(["waiting", "no"]);
+    expect(await types()).toEqual(["intent", "started", "waiting"]);
+  });
+
   it("is not to be made while the disk refuses an earlier line", async () => {
     const { held, types, warnings } = await heldTask();
     const recording = vi.spyOn(TaskFile.prototype, "record").mockRejectedValue(FULL);
