@@ -64,8 +64,11 @@ interface LineFields {
   failed: { errorCode: string | null; why?: string; charged?: "no" } & AttemptRef;
   /** The user stopped tracking a task of unknown outcome. `replacement` is the id of the task submitted instead. */
   dismissed: { why: string; replacement: string | null };
-  /** One entry per image, or null if the image is not saved yet. The first images of all requests come first. */
-  partly_saved: { files: (SavedFile | null)[] };
+  /**
+   * One entry per image, or null if the image is not saved yet or does not exist. `fileIndex` gives the entry of each
+   * image. `imageCounts` has one entry per request: the number of images in its reply, or 0 if unknown.
+   */
+  partly_saved: { files: (SavedFile | null)[]; imageCounts?: number[] };
   /** Entries as in `partly_saved`, but null means that the image will never exist. */
   saved: { files: (SavedFile | null)[] };
 }

@@ -1,5 +1,8 @@
 import type { WholeNumber } from "../lib/exact-integer.ts";
 
+/** Maximum number of saved images per request. No model returns more than 15. */
+export const MAX_IMAGES = 16;
+
 /** A complete image of a task under its final name. */
 export interface SavedFile {
   /** Absolute path, or null if the image was written to standard output. */
@@ -15,6 +18,15 @@ export interface SavedFile {
   originalSha256?: string;
   /** Seed of the image. A seed above 2^53 - 1 is a text. */
   seed?: WholeNumber;
+}
+
+/**
+ * Index of an image in a task's files, which depends on no other image. The first images of all requests come first,
+ * then their second images.
+ * @param image index in its request's reply, from 0
+ */
+export function fileIndex(image: number, request: number, requests: number): number {
+  return image * requests + request;
 }
 
 export function fileDigests({ sha256, originalSha256 }: SavedFile): string[] {

@@ -2,7 +2,7 @@ import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { getFreeProvider, type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, UNKNOWN_TIMES, type Usage } from "./line.ts";
-import type { SavedFile } from "./saved-file.ts";
+import { fileIndex, type SavedFile } from "./saved-file.ts";
 
 export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
@@ -79,7 +79,10 @@ export interface Task {
   isOnce: boolean;
   state: TaskState;
   requests: readonly RequestState[];
+  /** Entries by `fileIndex`. */
   files: readonly (SavedFile | null)[];
+  /** Number of images in the reply to each request; 0 or absent if unknown. */
+  imageCounts: readonly number[];
   isSaved: boolean;
   dismissal: { why: string; replacement: string | null } | null;
 }
@@ -99,6 +102,7 @@ export function taskFromIntent(id: string, line: Line<"intent">): Task {
     state: "waiting",
     requests: Array.from({ length: intent.requests }, () => withRequestState(first, intent.isPaid)),
     files: [],
+    imageCounts: [],
     isSaved: false,
     dismissal: null,
   };
@@ -118,6 +122,7 @@ export function withLine(task: Task, line: Line): Task {
       return withTaskState({
         ...task,
         files: applyFilesLine(task.files, line),
+        imageCounts: applyImageCounts(task, line),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
@@ -294,6 +299,14 @@ function applyFilesLine(
   return type === "saved" && files.length > 0 ? files : mergeFiles(earlier, files);
 }
 
+function applyImageCounts(
+  { requests, imageCounts }: Task,
+  line: Line<"partly_saved" | "saved">,
+): readonly number[] {
+  if (line.type === "saved") return [];
+  return requests.map((_, request) => line.imageCounts?.[request] || imageCounts[request] || 0);
+}
+
 function mergeFiles(
   before: readonly (SavedFile | null)[],
   now: readonly (SavedFile | null)[],
@@ -327,14 +340,15 @@ export function decidingRequest({ requests }: Pick<Task, "requests">): RequestSt
 
 /** Returns the lines, without the intent, that record a task's outcome after its file is deleted. */
 export function summaryLines(task: Task): Line[] {
-  const { requests, files, isSaved, dismissal, submittedAt: at } = task;
+  const { requests, files, imageCounts, isSaved, dismissal, submittedAt: at } = task;
   const isDismissed = (line: Line) => line.type === "started" && requests[line.request]?.isDismissed === true;
   const lines = requests.flatMap(requestLines(at));
   // Only lines of dismissed requests precede the `dismissed` line, because it would dismiss other open requests too.
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));
-  if (files.length > 0) summary.push({ type: "partly_saved", at, files: [...files] });
+  if (files.length > 0)
+    summary.push({ type: "partly_saved", at, files: [...files], imageCounts: [...imageCounts] });
   if (isSaved) summary.push({ type: "saved", at, files: [] });
   return summary;
 }
@@ -426,17 +440,24 @@ export function mayBeCharged(task: Pick<Task, "intent" | "requests">): boolean {
   return getCharged(task) !== "no" || maySend;
 }
 
-/** Whether an existing image is not saved. In `files`, the first images of all requests precede further images. */
-export function isUnsaved({
-  files,
-  requests,
-  isSaved,
-}: Pick<Task, "files" | "requests" | "isSaved">): boolean {
-  // After a `saved` line, an image can still be unsaved if its reply arrived late.
-  if (isSaved) return requests.some(({ state }, at) => state === "completed" && files[at] === null);
-  const count = Math.max(files.length, requests.length);
-  const canBeSaved = (at: number) => (requests[at]?.state ?? "completed") === "completed";
-  return Array.from({ length: count }, (_, at) => at).some((at) => !files[at] && canBeSaved(at));
+type SavedImages = Pick<Task, "files" | "imageCounts" | "requests" | "isSaved">;
+
+/** Whether an existing image is not saved. */
+export function isUnsaved(task: SavedImages): boolean {
+  return task.requests.some(({ state }, request) => state === "completed" && !areImagesSaved(task, request));
+}
+
+/** Whether all images of a request's reply are saved. After a `saved` line, this concerns only a late reply. */
+export function areImagesSaved(
+  { files, imageCounts, requests, isSaved }: SavedImages,
+  request: number,
+): boolean {
+  // If the number of images is unknown, every image that an unfinished task might have is expected.
+  const maxCount = isSaved ? 1 : Math.max(1, Math.ceil(files.length / requests.length));
+  const indexes = Array.from({ length: imageCounts[request] || maxCount }, (_, image) =>
+    fileIndex(image, request, requests.length),
+  );
+  return indexes.every((at) => (isSaved ? files[at] !== null : files[at]));
 }
 
 /** Reason that is recorded for a request that the user cancelled. */
@@ -458,10 +479,11 @@ export function isGone({ state, attempt }: RequestState): boolean {
   return (state === "accepted" || state === "completed") && attempt?.goneReason != null;
 }
 
-export function isAllGone({ requests, files }: Pick<Task, "requests" | "files">): boolean {
-  const openRequests = requests.filter(
+export function isAllGone(task: SavedImages): boolean {
+  const openRequests = task.requests.filter(
     (request, at) =>
-      STATES[request.state].isOpen && (isGone(request) || request.state !== "completed" || !files[at]),
+      STATES[request.state].isOpen &&
+      (isGone(request) || request.state !== "completed" || !areImagesSaved(task, at)),
   );
   return openRequests.length > 0 && openRequests.every(isGone);
 }

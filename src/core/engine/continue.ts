@@ -2,13 +2,14 @@ import path from "node:path";
 import { ServiceError } from "../../api/api-errors.ts";
 import { isoTime } from "../../lib/clock.ts";
 import { type ErrorType, ImggenError, UsageError } from "../../lib/error-types.ts";
+import type { WholeNumber } from "../../lib/exact-integer.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Job } from "../../providers/provider.ts";
 import { storeResult } from "../../providers/stored-reply.ts";
 import { type Destination, recoveryDestination, SANDBOX_SERVICE } from "../../task/intent.ts";
 import { type Line, seedAt } from "../../task/line.ts";
-import type { SavedFile } from "../../task/saved-file.ts";
+import { fileIndex, type SavedFile } from "../../task/saved-file.ts";
 import {
   displayId,
   endsUnsent,
@@ -21,6 +22,7 @@ import {
 } from "../../task/task.ts";
 import { claimedError, PendingError, SaveFailedError } from "../errors.ts";
 import { isWhole } from "../images/copy-image.ts";
+import type { ImageSource } from "../images/image-source.ts";
 import {
   type EndedState,
   goneReason,
@@ -323,8 +325,8 @@ export async function saveAgain(
     return { ...report, error: imageGoneError(report, null) };
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const hasRecordedUrls = areUnchanged || knownJobs(task).length === 0;
-  const urls = hasRecordedUrls ? files.map(({ url }) => url ?? "") : await pollUrls(task, wait, taskDeps);
-  if (urls instanceof ImggenError) return { ...report, error: urls };
+  const sources = hasRecordedUrls ? files.map(recordedSource) : await pollSources(task, wait, taskDeps);
+  if (sources instanceof ImggenError) return { ...report, error: sources };
   const { saveSources, sidecarFacts } = await import("./save.ts");
   const { result, failure } = await saveSources(
     {
@@ -333,19 +335,12 @@ export async function saveAgain(
       request: task.intent.request,
       facts: sidecarFacts(report, taskDeps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: urls.map((url, at) => ({
-        kind: "url",
-        url,
-        freshUrl: async () => null,
-        seed: files[at]?.seed ?? null,
-      })),
+      sources,
       savedFiles: [],
       copies: files,
       destination: destination ?? recoveryDestination(task.intent.destination),
       replacesNewer: destination !== null && !keepsNewer,
       recovering: true,
-      maxImages: Math.max(16, files.length),
-      savesFurther: true,
     },
     taskDeps,
   );
@@ -357,8 +352,27 @@ export async function saveAgain(
   return { ...report, files: savedFiles, warnings, error };
 }
 
-async function pollUrls(task: Task, wait: WaitSettings, deps: TaskDeps): Promise<string[] | ImggenError> {
-  const urls: string[] = [];
+function recordedSource({ url, seed }: SavedFile): ImageSource {
+  return urlSource([url ?? ""], () => seed);
+}
+
+function urlSource(
+  urls: readonly string[],
+  getSeed: (at: number) => WholeNumber | null | undefined,
+): ImageSource {
+  const freshUrl = async () => null;
+  return {
+    kind: "urls",
+    images: urls.map((url, at) => ({ kind: "url", url, freshUrl, seed: getSeed(at) ?? null })),
+  };
+}
+
+async function pollSources(
+  task: Task,
+  wait: WaitSettings,
+  deps: TaskDeps,
+): Promise<ImageSource[] | ImggenError> {
+  const sources: ImageSource[] = [];
   for (const job of knownJobs(task)) {
     const waitResult = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
     const report = taskFacts(task);
@@ -370,9 +384,11 @@ async function pollUrls(task: Task, wait: WaitSettings, deps: TaskDeps): Promise
         ? stillRunningError(task, null)
         : pollError(waitResult.lastFailure, report.charged, deps.connection.serviceUrl);
     if (waitResult.task.status === "failed") return taskFailedError(displayId(task), waitResult.task);
-    urls.push(...waitResult.task.urls);
+    const { files, requests } = task;
+    const getSeed = (at: number) => files[fileIndex(at, job.request, requests.length)]?.seed;
+    sources.push(urlSource(waitResult.task.urls, getSeed));
   }
-  return urls;
+  return sources;
 }
 
 async function areFilesUnchanged(files: readonly SavedFile[]): Promise<boolean> {
@@ -521,15 +537,13 @@ async function saveEndedJob(
       sinceMs: nowMs,
       sources:
         reply === undefined
-          ? urls.map((url, at) => ({ kind: "url", url, freshUrl: async () => null, seed: seedAtIndex(at) }))
-          : [{ kind: "here", request: 0, read: () => readStoredImages(job, provider, seedAtIndex) }],
+          ? [urlSource(urls, seedAtIndex)]
+          : [{ kind: "reply", read: () => readStoredImages(job, provider, seedAtIndex) }],
       savedFiles: [],
       copies: [],
       destination,
       replacesNewer: true,
       recovering: true,
-      maxImages: 16,
-      savesFurther: true,
     },
     deps,
   );

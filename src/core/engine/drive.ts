@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
-import { displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
+import { areImagesSaved, displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -161,10 +161,9 @@ class TaskDriver {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     const saving = this.#saving.then(async () => {
       const isNew = this.#task.requests.some(
-        ({ state }, at) => state === "completed" && !this.#task.files[at],
+        ({ state }, at) => state === "completed" && !areImagesSaved(this.#task, at),
       );
-      if (!isNew || this.#saveFailure !== null || this.#deps.signal.aborted || this.#claimedTask.isLost)
-        return;
+      if (!isNew || this.#deps.signal.aborted || this.#claimedTask.isLost) return;
       await this.#save(false);
     });
     this.#saving = saving.catch((error: unknown) => {
@@ -205,7 +204,7 @@ class TaskDriver {
   async #finish(stop: ImggenError | null): Promise<TaskReport> {
     const { wait } = this.#goal;
     const isAwaited = wait !== null;
-    const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
+    const isReady = isAwaited && !this.#deps.signal.aborted;
     if (isReady && this.#task.state === "completed" && needsLastSave(this.#task, this.#goal)) {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
       await this.#save(true);

@@ -10,9 +10,9 @@ import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
 import { displayId, getAnswer, isUnknown, type Task } from "../../task/task.ts";
 import { diskFailure } from "../images/download-image.ts";
-import type { ImageSource, SeededImage } from "../images/image-source.ts";
+import type { ImageSource, SeededImage, UrlImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
-import { MAX_IMAGES, saveImages } from "../images/save-images.ts";
+import { saveImages } from "../images/save-images.ts";
 import type { SaveResult, SaveSpec, SidecarFacts } from "../images/save-spec.ts";
 import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskDeps } from "./deps.ts";
@@ -41,9 +41,6 @@ interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherDestination"
   savedFiles: readonly (SavedFile | null)[];
   copies: readonly (SavedFile | null)[];
   recovering: boolean;
-  maxImages: number;
-  /** Whether to save the additional images of a reply after the first images of all requests. */
-  savesFurther: boolean;
 }
 
 export interface SaveOutcome {
@@ -52,11 +49,10 @@ export interface SaveOutcome {
 }
 
 export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<SaveOutcome> {
-  const result: SaveResult = { files: [], warnings: [], bad: [], gone: [], rest: [] };
-  const { sinceMs, maxImages, replacesNewer, ...facts } = spec;
+  const result: SaveResult = { files: [], imageCounts: [], warnings: [], bad: [], gone: [], rest: [] };
+  const { sinceMs, replacesNewer, ...facts } = spec;
   const saving: SaveSpec = {
     ...facts,
-    maxImages,
     date: new Date(sinceMs),
     keepsSinceMs: replacesNewer ? Number.POSITIVE_INFINITY : sinceMs,
   };
@@ -70,7 +66,10 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
   }
 }
 
-/** Saves completed images, and records unusable ones. Unless `isLast`, saves only the first image of each request. */
+/**
+ * Saves the images of completed requests, and records unusable ones.
+ * @param isLast whether all requests have ended, so that the task is finished afterwards
+ */
 export async function saveCompleted(
   claimedTask: ClaimedTask,
   goal: SaveGoal,
@@ -87,13 +86,11 @@ export async function saveCompleted(
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: imageSources(task, isLast, deps),
+      sources: imageSources(task, deps),
       // All images are saved again if the destination is not the task's.
       savedFiles: goal.isOtherDestination ? [] : task.files,
       copies: [],
       recovering: goal.isContinued,
-      maxImages: MAX_IMAGES * task.requests.length,
-      savesFurther: isLast,
     },
     deps,
   );
@@ -112,51 +109,48 @@ function presentFiles({ files }: SaveResult): SavedFile[] {
 /** Records the saved images, so that a later run does not download them from URLs that might have expired. */
 async function recordFiles(
   claimedTask: ClaimedTask,
-  { files }: SaveResult,
+  { files, imageCounts }: SaveResult,
   isComplete: boolean,
   { clock }: TaskDeps,
 ): Promise<void> {
   const at = isoTime(clock.now());
   const { task } = claimedTask;
-  const isNew = files.some((file, index) => file !== null && file !== task.files[index]);
-  if (isComplete && !isUnknown(task) && files.some((file) => file !== null))
-    await claimedTask.record({ type: "saved", at, files });
-  else if (isNew) await claimedTask.record({ type: "partly_saved", at, files });
+  if (files.every((file) => file === null)) return;
+  const isNew =
+    files.some((file, index) => file !== null && file !== task.files[index]) ||
+    imageCounts.some((count, request) => count > 0 && count !== task.imageCounts[request]);
+  if (isComplete && !isUnknown(task)) await claimedTask.record({ type: "saved", at, files });
+  else if (isNew) await claimedTask.record({ type: "partly_saved", at, files, imageCounts });
 }
 
-/**
- * Returns the sources of the first image of each request, then of the additional images of all replies.
- * @param includesExtra whether to include the additional images, known only after all requests have ended
- */
-function imageSources(task: Task, includesExtra: boolean, { connection, ledger }: TaskDeps): ImageSource[] {
+function imageSources(task: Task, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
-  const extraImages: ImageSource[] = [];
-  const sources = task.requests.map((each, request): ImageSource => {
+  return task.requests.map((each, request): ImageSource => {
     const completion = getAnswer(each, "completed");
-    if (completion === null || each.attempt === null) return { kind: "none", file: null };
+    if (completion === null || each.attempt === null) return { kind: "none", files: [] };
     const { attempt } = each;
     const job = createJob(task, request, attempt.name, ledger.work);
     const sentSeed = provider.getSeed?.(job) ?? null;
     const getSeed = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
-    const [first, ...others] = completion.urls.map((url, at) => ({
-      ...urlSource(url, at, attempt.accepted?.id, job, provider),
-      request,
-      seed: getSeed(at),
-    }));
-    extraImages.push(...others);
-    if (first !== undefined) return first;
+    if (completion.urls.length > 0) {
+      const images = completion.urls.map((url, at) => ({
+        ...urlImage(url, at, attempt.accepted?.id, job, provider),
+        seed: getSeed(at),
+      }));
+      return { kind: "urls", images };
+    }
     // The stored replies of an ended task were deleted, so its saved files are its only images.
-    const file = task.files[request] ?? null;
+    const files = requestFiles(task, request);
     const hasReply =
       ledger.work.hasReply(task.id, request, attempt.name) || job.fallbackFiles?.some(mayBePresent);
-    if (file !== null && !hasReply) return { kind: "none", file };
-    return { kind: "here", request, read: () => readStoredImages(job, provider, getSeed) };
+    if (files[0] && !hasReply) return { kind: "none", files };
+    return { kind: "reply", read: () => readStoredImages(job, provider, getSeed) };
   });
-  if (!includesExtra) return sources;
-  // The saved additional images of a deleted reply keep their indexes, so that no other image is taken for one of them.
-  const isReplyDeleted = sources.some((source) => source.kind === "none" && source.file !== null);
-  const savedExtras = isReplyDeleted ? task.files.slice(task.requests.length) : [];
-  return [...sources, ...savedExtras.map((file) => ({ kind: "none", file }) as const), ...extraImages];
+}
+
+/** Returns the files of a request, by image. */
+function requestFiles({ files, requests }: Task, request: number): (SavedFile | null)[] {
+  return files.filter((_, at) => at % requests.length === request);
 }
 
 /** Returns true on a disk error too, because reading the file reports the error. */
@@ -177,15 +171,21 @@ export async function readStoredImages(
   return images.map((image, at) => ({ image, seed: getSeed(at) }));
 }
 
-/** Source of an image at its provider's URL. @param at index of the image in its job, from 0 */
-function urlSource(url: string, at: number, id: string | undefined, job: Job, provider: Provider) {
+/** Image at its provider's URL. @param at index of the image in its job, from 0 */
+function urlImage(
+  url: string,
+  at: number,
+  id: string | undefined,
+  job: Job,
+  provider: Provider,
+): Omit<UrlImage, "seed"> {
   const freshUrl = async () => {
     if (id === undefined) return null;
     const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
     if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
     return reply.task.urls[at] ?? null;
   };
-  return { kind: "url" as const, url, headers: provider.downloadHeaders, freshUrl };
+  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
 }
 
 async function keepUnsavedReplies(

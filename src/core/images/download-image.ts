@@ -8,7 +8,7 @@ import type { MadeImage } from "../../providers/provider.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { POLICY } from "../limits/policy.ts";
-import type { ImageSource } from "./image-source.ts";
+import type { UrlImage } from "./image-source.ts";
 
 /** A complete, checked image in a temporary file, synced and ready to be published. */
 export interface DownloadedImage extends WrittenFile {
@@ -19,7 +19,7 @@ export interface DownloadedImage extends WrittenFile {
   originalSha256?: string;
 }
 
-interface RemoteImage extends Omit<Extract<ImageSource, { kind: "url" }>, "kind" | "freshUrl" | "seed"> {
+interface RemoteImage extends Pick<UrlImage, "url" | "headers"> {
   taskId: string;
   /** Polls for a new URL; null if the provider cannot return a new URL. */
   freshUrl: (() => Promise<string | null>) | null;

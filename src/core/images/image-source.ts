@@ -7,23 +7,23 @@ export interface SeededImage {
   seed: WholeNumber | null;
 }
 
-export type ImageSource =
-  | {
-      kind: "url";
-      url: string;
-      /** HTTP headers that are sent only to the provider's origin. */
-      headers?: Readonly<Record<string, string>> | undefined;
-      /** Polls for a new URL after `url` has failed. Returns null if the provider has no new URL. */
-      freshUrl: () => Promise<string | null>;
-      /** Index of the image's request, from 0; absent if unknown. */
-      request?: number;
-      /** null if unknown. */
-      seed: WholeNumber | null;
-    }
-  /** A provider's reply to one request, stored on the local disk. */
-  | { kind: "here"; request: number; read: () => Promise<SeededImage[]> }
-  | ({ kind: "made" } & SeededImage)
-  /** A request without a stored reply. `file` is the file that was saved from the reply, or null if it has no image. */
-  | { kind: "none"; file: SavedFile | null };
+export interface UrlImage {
+  kind: "url";
+  url: string;
+  /** HTTP headers that are sent only to the provider's origin. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** Polls for a new URL after `url` has failed. Returns null if the provider has no new URL. */
+  freshUrl: () => Promise<string | null>;
+  /** null if unknown. */
+  seed: WholeNumber | null;
+}
 
-export type OneImage = Extract<ImageSource, { kind: "url" | "made" }>;
+export type OneImage = UrlImage | ({ kind: "made" } & SeededImage);
+
+/** Images of one request. */
+export type ImageSource =
+  | { kind: "urls"; images: readonly UrlImage[] }
+  /** The provider's reply, stored on the local disk. */
+  | { kind: "reply"; read: () => Promise<SeededImage[]> }
+  /** No stored reply. `files` are the files that were saved from the reply, by image. */
+  | { kind: "none"; files: readonly (SavedFile | null)[] };

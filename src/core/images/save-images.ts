@@ -8,7 +8,7 @@ import { joinFirst } from "../../lib/short-text.ts";
 import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
-import type { SavedFile } from "../../task/saved-file.ts";
+import { fileIndex, MAX_IMAGES, type SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
@@ -20,8 +20,6 @@ import { sweepReservations } from "./published-names.ts";
 import type { SaveResult, SaveSpec } from "./save-spec.ts";
 import { writeSidecar } from "./sidecar.ts";
 
-/** Maximum number of saved images per request. No model returns more than 15. */
-export const MAX_IMAGES = 16;
 const MAX_NAMED = 4;
 
 /**
@@ -29,51 +27,114 @@ const MAX_NAMED = 4;
  * @throws SaveFailedError, or the signal's reason; `result` contains the files saved before the error
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
-  const { maxImages } = spec;
-  const sources = spec.sources.slice(0, maxImages);
-  const surplus = spec.sources.slice(maxImages);
-  if (surplus.length > 0) result.warnings.push(surplusWarning(surplus, maxImages, deps));
-  result.files = sources.map(() => null);
+  const { sources } = spec;
+  result.imageCounts = sources.map((source) => (source.kind === "urls" ? countSaved(source.images) : 0));
+  for (const [request, count] of result.imageCounts.entries())
+    extendFiles(result, fileIndex(Math.max(count, 1) - 1, request, sources.length) + 1);
   if (spec.recovering && spec.claimedTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
-  // `openReply` appends the additional images of a reply to `sources` during the loop.
-  for (const [at, source] of sources.entries()) {
-    deps.signal.throwIfAborted();
-    result.files[at] = null;
-    try {
-      const image = source.kind === "here" ? await openReply(source, sources, spec, result) : source;
-      if (image.kind === "none") result.files[at] = image.file;
-      else {
-        const existing = await findSaved(image, at, spec, deps);
-        result.files[at] = existing ?? (await saveImage(image, at, { ...spec, sources }, result, deps));
-      }
-    } catch (error) {
-      if (error instanceof BadImageError && source.kind === "here") {
-        const savedFile = spec.savedFiles[at];
-        if (savedFile && (await isWhole(savedFile))) result.files[at] = savedFile;
-        else result.bad.push({ request: source.request, why: error.message });
-      } else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
-      else if (error instanceof DownloadFailedError) {
-        failures.push(error);
-        if (error.isFinal && "request" in source && source.request !== undefined)
-          result.gone.push({ request: source.request, why: error.reason });
-      } else throw error;
-    }
-  }
+  for (const request of sources.keys()) failures.push(...(await saveRequest(request, spec, result, deps)));
   const [first] = failures;
-  if (first) throw sources.length === 1 ? first : downloadsFailedError(failures, sources.length);
+  if (!first) return;
+  const count = totalImages(result);
+  throw count === 1 ? first : downloadsFailedError(failures, count);
 }
 
-function surplusWarning(
-  sources: readonly ImageSource[],
-  maxImages: number,
-  { connection }: Pick<TaskDeps, "connection">,
-): string {
-  const urls = sources.flatMap((source) => (source.kind === "url" ? [connection.maskUrl(source.url)] : []));
-  return (
-    `The service returned ${maxImages + urls.length} images; the first ${maxImages} were downloaded. ` +
-    `Not downloaded: ${joinFirst(urls.map(redactUrl), MAX_NAMED)}. All URLs are in the ledger.`
-  );
+/** Saves the images of one request. @returns the downloads that failed */
+async function saveRequest(
+  request: number,
+  spec: SaveSpec,
+  result: SaveResult,
+  deps: TaskDeps,
+): Promise<DownloadFailedError[]> {
+  deps.signal.throwIfAborted();
+  const { sources } = spec;
+  const source = sources[request] as ImageSource;
+  const indexAt = (image: number) => fileIndex(image, request, sources.length);
+  if (source.kind === "none") {
+    for (const [image, file] of source.files.entries()) setFile(result, indexAt(image), file);
+    return [];
+  }
+  const failures: DownloadFailedError[] = [];
+  const handleFailure = async (error: unknown, isFirst: boolean) => {
+    if (error instanceof BadImageError && source.kind === "reply" && isFirst) {
+      if (!(await keepSaved(request, spec, result))) result.bad.push({ request, why: error.message });
+    } else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
+    else if (error instanceof DownloadFailedError) {
+      failures.push(error);
+      if (error.isFinal) result.gone.push({ request, why: error.reason });
+    } else throw error;
+  };
+  let images: readonly OneImage[];
+  try {
+    images =
+      source.kind === "urls" ? urlImages(source, result, deps) : await openReply(source, request, result);
+  } catch (error) {
+    await handleFailure(error, true);
+    return failures;
+  }
+  result.imageCounts[request] = images.length;
+  // Unsaved images get entries too, because the record of a partly saved reply must show them.
+  extendFiles(result, indexAt(images.length - 1) + 1);
+  for (const [image, each] of images.entries()) {
+    deps.signal.throwIfAborted();
+    const at = indexAt(image);
+    try {
+      const existing = await findSaved(each, at, spec, deps);
+      setFile(result, at, existing ?? (await saveImage(each, at, spec, result, deps)));
+    } catch (error) {
+      await handleFailure(error, image === 0);
+    }
+  }
+  return failures;
+}
+
+function countSaved(images: readonly unknown[]): number {
+  return Math.min(images.length, MAX_IMAGES);
+}
+
+function totalImages({ imageCounts }: SaveResult): number {
+  return imageCounts.reduce((sum, count) => sum + Math.max(count, 1), 0);
+}
+
+function extendFiles({ files }: SaveResult, length: number): void {
+  while (files.length < length) files.push(null);
+}
+
+function setFile(result: SaveResult, at: number, file: SavedFile | null): void {
+  extendFiles(result, at + 1);
+  result.files[at] = file;
+}
+
+/** Keeps the complete files of a request whose reply has no image. @returns whether there are any */
+async function keepSaved(
+  request: number,
+  { savedFiles, sources }: SaveSpec,
+  result: SaveResult,
+): Promise<boolean> {
+  let isAnyKept = false;
+  for (let at = request; at < savedFiles.length; at += sources.length) {
+    const file = savedFiles[at];
+    if (!file || !(await isWhole(file))) continue;
+    setFile(result, at, file);
+    isAnyKept = true;
+  }
+  return isAnyKept;
+}
+
+function urlImages(
+  { images }: Extract<ImageSource, { kind: "urls" }>,
+  { warnings }: SaveResult,
+  { connection }: TaskDeps,
+): readonly OneImage[] {
+  if (images.length > MAX_IMAGES) {
+    const surplus = images.slice(MAX_IMAGES).map(({ url }) => redactUrl(connection.maskUrl(url)));
+    warnings.push(
+      `The service returned ${images.length} images; the first ${MAX_IMAGES} were downloaded. ` +
+        `Not downloaded: ${joinFirst(surplus, MAX_NAMED)}. All URLs are in the ledger.`,
+    );
+  }
+  return images.slice(0, MAX_IMAGES);
 }
 
 function downloadsFailedError(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
@@ -115,7 +176,7 @@ async function saveImage(
   // The name is random, so that no other process writes to the file that this process publishes.
   const temporary = path.join(folder, temporaryName(spec.claimedTaskId));
   const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, deps));
+  const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, result, deps));
   const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
   const file = toSavedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
@@ -130,38 +191,36 @@ function stageImage(
   source: OneImage,
   at: number,
   temporary: string,
-  { taskId, sources }: SaveSpec,
+  { taskId }: SaveSpec,
+  result: SaveResult,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
   const image = source.kind === "url" ? source : source.image;
   if (image.kind !== "url") return writeImage(image, temporary, deps);
-  deps.onProgress({ type: "downloading", taskId, index: at + 1, count: sources.length });
+  deps.onProgress({ type: "downloading", taskId, index: at + 1, count: result.files.length });
   const freshUrl = source.kind === "url" ? source.freshUrl : null;
   return downloadImage({ ...image, taskId, freshUrl }, temporary, deps);
 }
 
 /**
- * Returns the first image of a stored reply. The others are appended to `sources`, so that indexes never change.
+ * Returns the images of a stored reply.
  * @throws BadImageError if the reply has no image; DownloadFailedError if the reply cannot be read
  */
 async function openReply(
-  { request, read }: Extract<ImageSource, { kind: "here" }>,
-  sources: ImageSource[],
-  { savesFurther }: SaveSpec,
+  { read }: Extract<ImageSource, { kind: "reply" }>,
+  request: number,
   { rest }: SaveResult,
-): Promise<OneImage> {
+): Promise<OneImage[]> {
   const images = await read().catch((error: unknown) => {
     if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
-  const [first = images[0], ...others] = images.length > 1 ? images.filter(isUsable) : images;
-  if (first === undefined) throw new BadImageError("it contains no image");
-  if (!savesFurther) return { kind: "made", ...first };
-  const further = others.slice(0, MAX_IMAGES - 1);
-  sources.push(...further.map((other) => ({ kind: "made", ...other }) as const));
-  const count = images.length - 1 - further.length;
+  const usableImages = images.length > 1 ? images.filter(isUsable) : images;
+  const savedImages = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
+  if (savedImages.length === 0) throw new BadImageError("it contains no image");
+  const count = images.length - savedImages.length;
   if (count > 0) rest.push({ request, count });
-  return { kind: "made", ...first };
+  return savedImages.map((image) => ({ kind: "made", ...image }));
 }
 
 function isUsable({ image }: SeededImage): boolean {

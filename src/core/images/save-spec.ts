@@ -10,14 +10,11 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  /** In the order of the images. Additional images of a stored reply are appended. */
+  /** One source per request. */
   sources: readonly ImageSource[];
-  maxImages: number;
-  /** Whether additional images of a reply are saved too, after the first images of all requests. */
-  savesFurther: boolean;
-  /** Files that an earlier run saved, by image index. A missing or changed file is saved again. */
+  /** Files that an earlier run saved, by `fileIndex`. A missing or changed file is saved again. */
   savedFiles: readonly (SavedFile | null)[];
-  /** Files of the images in other folders, by image index. An unchanged file is copied instead of downloaded. */
+  /** Files of the images in other folders, by `fileIndex`. An unchanged file is copied instead of downloaded. */
   copies: readonly (SavedFile | null)[];
   /** Ledger id of the task if this process has claimed it, otherwise null. */
   claimedTaskId: string | null;
@@ -42,8 +39,10 @@ export interface SidecarFacts {
 }
 
 export interface SaveResult {
-  /** One entry for each image, in order; null for an image that is not saved. */
+  /** Entries by `fileIndex`; null for an image that is not saved or does not exist. */
   files: (SavedFile | null)[];
+  /** Number of images of each request; 0 if unknown. */
+  imageCounts: number[];
   warnings: string[];
   /** Indexes of requests whose stored reply has no usable image. */
   bad: { request: number; why: string }[];

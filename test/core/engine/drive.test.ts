@@ -124,10 +124,10 @@ describe("several images for one request", () => {
     return drawn(job);
   };
 
-  it("come after the first ones of all requests", async () => {
+  it("come after the first ones of all requests, the second ones before the third", async () => {
     const world = await workWorld({ answer: threeImages, work: { requests: 2 }, images: 2 });
     expect((await world.generate()).files.map((file) => file.sha256)).toEqual(
-      [png(0), png(1), png(10), png(20), png(11), png(21)].map(sha256),
+      [png(0), png(1), png(10), png(11), png(20), png(21)].map(sha256),
     );
   });
 

@@ -11,7 +11,7 @@ import type { PollReply } from "../../../src/providers/provider.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png } from "../../support/images.ts";
 import { liveService } from "../../support/live-server.ts";
-import { type Answer, drawn, refused } from "../../support/scripted-provider.ts";
+import { type Answer, drawn, lost, refused } from "../../support/scripted-provider.ts";
 import type { TaskWorld } from "../../support/task-world.ts";
 import { delayed, twoProcesses } from "./two-processes-world.ts";
 import { linesIn, workWorld } from "./work-world.ts";
@@ -145,6 +145,18 @@ describe("the first image of two is saved when it is ready", () => {
   });
 });
 
+it("an image is saved in the run that made it, though the image before it cannot be downloaded", async () => {
+  const { generate, output, poll, provider } = await twoImages(accepted);
+  Object.assign(provider, {
+    poll: async (id: string): Promise<PollReply> =>
+      id === "job0"
+        ? { outcome: "state", task: { status: "completed", urls: ["http://127.0.0.1:9/none.png"] } }
+        : poll(id),
+  });
+  expect(await generate()).toMatchObject({ error: { type: "save_failed" }, files: [{ width: 8 }] });
+  expect(await readdir(output)).toEqual(["a-fox-2.png"]);
+});
+
 const BUSY_PROMPT = new BudgetExceededError("It does not draw that.", { charged: "no" });
 
 /** A reply with so many images. */
@@ -157,6 +169,75 @@ const several =
       await writeFile(path.join(job.folder, `image${at}.png`), png(10 * job.index + at));
     return { outcome: "made", usage: null };
   };
+
+describe("a paid reply with two images is saved whole", () => {
+  it("beside a request whose reply is lost, so that a dismissal deletes no image", async () => {
+    const answer: Answer = (job, how, number) => (job.index === 0 ? several(2)(job, how, number) : lost());
+    const { generate, dismiss, output } = await workWorld({ answer, images: 2 });
+    const { ledgerId, files } = await generate();
+    expect(files).toHaveLength(2);
+    await dismiss(ledgerId ?? "");
+    expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
+  });
+
+  it("before a later request has its reply", async () => {
+    const second = delayed(several(1));
+    const answer: Answer = (job, how, number) =>
+      (job.index === 0 ? several(2) : second.answer)(job, how, number);
+    const { generate, output, events } = await workWorld({ answer, images: 2 });
+    const generating = generate();
+    await vi.waitFor(() => expect(events.filter(({ type }) => type === "saved")).toHaveLength(2), 5_000);
+    expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
+    second.send();
+    expect(await generating).toMatchObject({ state: "saved", error: null });
+    expect((await readdir(output)).sort()).toEqual(["a-fox-2.png", "a-fox-3.png", "a-fox.png"]);
+  });
+
+  it.each(["not stopped", "stopped at its first image"])(
+    "after its request was dismissed, %s",
+    async (when) => {
+      const late = delayed(several(2));
+      const answer: Answer = (job, how, number) =>
+        job.index === 0 ? drawn(job) : late.answer(job, how, number);
+      const world = await twoProcesses({ answer, work: { requests: 2 } });
+      const generating = world.generate();
+      await world.provider.sent(2);
+      world.stop();
+      await world.resume(world.two);
+      await world.dismiss();
+      late.send();
+      await generating;
+      if (when !== "not stopped") {
+        const stopped = await world.next();
+        const { deps } = stopped;
+        deps.onProgress = ({ type }) => {
+          if (type === "saved") stopped.interrupt();
+        };
+        expect(await world.resume(stopped)).toMatchObject({ error: { type: "interrupted" } });
+        expect((await readdir(world.one.output)).sort()).toEqual(["a-fox-2.png", "a-fox.png"]);
+      }
+      expect(await world.resume(await world.next())).toMatchObject({ state: "saved", error: null });
+      expect((await readdir(world.one.output)).sort()).toEqual(["a-fox-2.png", "a-fox-4.png", "a-fox.png"]);
+    },
+  );
+
+  it("where an earlier request gets its reply later, under the names that stay its own", async () => {
+    const late = delayed(several(3));
+    const answer: Answer = (job, how, number) =>
+      (job.index === 0 ? late.answer : several(2))(job, how, number);
+    const world = await twoProcesses({ answer, work: { requests: 2 } });
+    const generating = world.generate();
+    await world.provider.sent(1);
+    world.stop();
+    await world.resume(world.two);
+    await world.dismiss();
+    late.send();
+    await generating;
+    await world.resume(await world.next());
+    expect(await readdir(world.one.output)).toHaveLength(5);
+    expect(new Set((await world.taskOf()).files.map((file) => file?.sha256)).size).toBe(5);
+  });
+});
 
 it.each([1, 2])(
   "a saved reply of two images stays in the record of a task whose other request has %d later",

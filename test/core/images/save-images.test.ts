@@ -1,15 +1,17 @@
+import { writeFileSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import type { TaskDeps } from "../../../src/core/engine/deps.ts";
 import type { ImageSource } from "../../../src/core/images/image-source.ts";
 import { temporaryName } from "../../../src/core/images/prepare-destination.ts";
-import { MAX_IMAGES, saveImages } from "../../../src/core/images/save-images.ts";
+import { saveImages } from "../../../src/core/images/save-images.ts";
 import type { SaveResult, SaveSpec } from "../../../src/core/images/save-spec.ts";
 import { newLease } from "../../../src/lib/lease.ts";
 import { systemProcesses } from "../../../src/lib/processes.ts";
 import { keyMasker } from "../../../src/lib/redact.ts";
 import { decodeImage } from "../../../src/providers/found-images.ts";
+import type { MadeImage } from "../../../src/providers/provider.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { inspect } from "../../lib/image/builders.ts";
 import { webpAnimated } from "../../lib/image/samples.ts";
@@ -43,17 +45,32 @@ const SPEC = {
   keepsSinceMs: new Date(2026, 0, 31).getTime(),
   recovering: false,
   claimedTaskId: "20260131T120000000-0123abcd",
-  maxImages: MAX_IMAGES,
-  savesFurther: true,
 };
 
-const newResult = (): SaveResult => ({ files: [], warnings: [], bad: [], gone: [], rest: [] });
+const newResult = (): SaveResult => ({
+  files: [],
+  imageCounts: [],
+  warnings: [],
+  bad: [],
+  gone: [],
+  rest: [],
+});
 
-/** The source of an image at a URL, or of one that its reply holds in a `data:` URL. */
-function sourceAt(url: string): ImageSource {
-  const bytes = /^data:/.test(url) ? decodeImage(url) : null;
-  if (bytes !== null) return { kind: "made", image: { kind: "bytes", bytes }, seed: null };
-  return { kind: "url", url, freshUrl: async () => null, seed: null };
+/** The images of a request at URLs, or of one whose reply holds some of them in `data:` URLs. */
+function sourceAt(urls: readonly string[], folder: string): ImageSource {
+  if (!urls.some((url) => url.startsWith("data:")))
+    return {
+      kind: "urls",
+      images: urls.map((url) => ({ kind: "url", url, freshUrl: async () => null, seed: null })),
+    };
+  const images = urls.map((url, at): MadeImage => {
+    const bytes = decodeImage(url);
+    if (bytes === null) return { kind: "url", url };
+    const file = path.join(folder, `image-${at}`);
+    writeFileSync(file, bytes);
+    return { kind: "file", file };
+  });
+  return { kind: "reply", read: async () => images.map((image) => ({ image, seed: null })) };
 }
 
 /** Saves a task's images, `/0`, `/1`, …, into a folder of its own. */
@@ -76,7 +93,9 @@ async function saving({
     // Older than anything in a world whose clock is a fake one.
     await utimes(path.join(folder, name), EARLIER, EARLIER);
   }
-  const sources = (urls ?? images.map((_, at) => `${server.origin}/${at}`)).map(sourceAt);
+  const sources = [
+    sourceAt(urls ?? images.map((_, at) => `${server.origin}/${at}`), await temporaryFolder()),
+  ];
   const kept = before.map(
     (file) => file && { ...file, url: file.url?.replace("PORT", `${server.port}`) ?? null },
   );
@@ -249,14 +268,14 @@ describe("an image that cannot be downloaded", () => {
 
   it("because its data: URL holds none does not keep the others from being saved either", async () => {
     const result = newResult();
-    const urls = [png().subarray(0, 8), png()].map(
+    const urls = [png(), png().subarray(0, 8)].map(
       (image) => `data:image/png;base64,${image.toString("base64")}`,
     );
     await expect(saving({ urls, result })).rejects.toMatchObject({
       type: "save_failed",
       message: expect.stringMatching(/^1 of 2 images could not be downloaded/),
     });
-    expect(result.files).toMatchObject([null, { width: 8 }]);
+    expect(result.files).toMatchObject([{ width: 8 }, null]);
   });
 
   it("is all that is downloaded by the next run, while the files of the others are whole", async () => {
@@ -360,7 +379,7 @@ it("two that save one task at once, neither owning it, never write into each oth
     const spec = {
       ...SPEC,
       request: null,
-      sources: [sourceAt(`${server.origin}/0`)],
+      sources: [sourceAt([`${server.origin}/0`], folder)],
       savedFiles: [],
       recovering: true,
       claimedTaskId: null,
