@@ -330,8 +330,9 @@ export class Ledger {
     await this.guarded(() => this.files.moveToOpen(id));
   }
 
+  /** Whether a task is in `open`. @throws StateFolderError */
   isOpen(id: string): boolean {
-    return this.files.isOpen(id);
+    return this.#guardedSync(() => this.files.isOpen(id));
   }
 
   /**

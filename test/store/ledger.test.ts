@@ -273,6 +273,13 @@ describe("a process that was stopped", () => {
   });
 });
 
+it("a disk that cannot say whether a task is open is an error that names the folder", async () => {
+  const { ledger } = await ledgerWorld();
+  expect(() => ledger.isOpen("a\0")).toThrow(
+    expect.objectContaining({ name: "StateFolderError", message: expect.stringContaining(ledger.folder) }),
+  );
+});
+
 it("a task that is withdrawn leaves nothing, and is held by nobody", async () => {
   const { ledger, open } = await ledgerWorld();
   const owned = await begunTask(ledger);
