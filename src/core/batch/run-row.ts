@@ -20,7 +20,7 @@ import { type TaskReport, taskReport } from "../engine/report.ts";
 import { gateError } from "../engine/send.ts";
 import { isAccountError, requireSameAccount, TakenOverError } from "../errors.ts";
 import type { WaitSettings } from "../polling/wait.ts";
-import { isToSubmit, type PlannedRow, readAttempt } from "./plan.ts";
+import { type PlannedRow, readAttempt } from "./plan.ts";
 import { destinationFolder, movedDestination, type OutputFolder, rowDestination } from "./row-files.ts";
 import {
   errorResult,
@@ -81,7 +81,8 @@ function stopsBatch(error: ImggenError): boolean {
 /** Converts the error of one row, such as another account's task, to a result, so that the batch continues. */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-  return isToSubmit(row) ? errorResult("failed", row, error) : unreadRowResult(row, error);
+  // The earlier attempt of a row that is submitted again might have been charged.
+  return row.state === "new" ? errorResult("failed", row, error) : unreadRowResult(row, error);
 }
 
 async function nextStep(row: PlannedRow, run: BatchContext): Promise<Step> {

@@ -9,6 +9,7 @@ import { dayCap } from "../../../src/core/limits/budget.ts";
 import type { OutageEvent } from "../../../src/core/limits/gate.ts";
 import type { FollowOptions } from "../../../src/providers/provider.ts";
 import { recordRowBegun } from "../../../src/store/row-claims.ts";
+import { StateFolderError } from "../../../src/store/store-errors.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { accepts } from "../../support/batch-world.ts";
 import { finishTask } from "../../support/finish-task.ts";
@@ -166,6 +167,21 @@ describe("a row of unknown outcome", () => {
     expect(second.attempts).toHaveLength(2);
     expect(server.submits()).toHaveLength(2);
     expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
+  });
+
+  it("may have been charged if the disk does not give its record, though it is to be submitted again", async () => {
+    const { run, row, server } = await lost();
+    const error = Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
+    const read = async () => {
+      throw new StateFolderError(run.deps.ledger.folder, error);
+    };
+    const ledger = Object.create(run.deps.ledger, { read: { value: read } });
+    const end = await ended(
+      { ...resubmitted(row), state: "unknown" },
+      { ...run, deps: { ...run.deps, ledger } },
+    );
+    expect(end).toMatchObject({ state: "unknown", isSubmitted: false, error: { charged: "unknown" } });
+    expect(server.submits()).toHaveLength(1);
   });
 
   it("is not submitted again where it has become unknown since the run was planned", async () => {
