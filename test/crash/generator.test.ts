@@ -37,6 +37,7 @@ const ofTheSecond = (points: Point[]) => ofItsOwn(pointsBetween(points, / close 
 const QUICK_PARTS: Record<keyof typeof GENERATORS, (points: Point[]) => Point[]> = {
   synchronous: (points) => [...everyNth(ofItsOwn(points), 3), ...everyNth(others(points), 15)],
   twoImages: (points) => everyNth(ofTheSecond(points), 2),
+  twoReplies: (points) => everyNth(ofItsOwn(pointsBetween(points, / close reply$/, / link .*-4\.png$/)), 2),
   withId: (points) => everyNth(ofItsOwn(points), 4),
   package: (points) => everyNth(ofItsOwn(points), 6),
   sentByResume: (points) => everyNth(ofItsOwn(points), 5),

@@ -3,11 +3,10 @@ import type { ServiceForm } from "../support/doubles/double.ts";
 import { EXAMPLE, installExample } from "../support/doubles/example.ts";
 import { REPLICATE } from "../support/doubles/replicate.ts";
 import { OPENAI } from "../support/doubles/synchronous.ts";
-import { png } from "../support/images.ts";
 import { json, success } from "../support/scripted-server.ts";
 import { CrashComfyui } from "./comfyui.ts";
 import type { Double } from "./double.ts";
-import { type Behaviour, CrashService, type PlayedForm } from "./service.ts";
+import { type Behaviour, CrashService, imageOf, type PlayedForm } from "./service.ts";
 
 /** The key of every run here. */
 export const KEY = "sk-crash-5f3e9a7c1b8d2046";
@@ -88,15 +87,20 @@ function paid(name: string, form: ServiceForm, idOf: PlayedForm["idOf"]): Provid
   };
 }
 
-const image = (_origin: string, number: number) =>
-  json({ created: 1, data: [{ b64_json: png(number).toString("base64") }], usage: { total_tokens: 7 } });
+function synchronousForm(imagesPerTask: number): PlayedForm {
+  const submit = (_origin: string, number: number) => {
+    const images = Array.from({ length: imagesPerTask }, (_, at) => imageOf(number, at).toString("base64"));
+    const data = images.map((image) => ({ b64_json: image }));
+    return json({ created: 1, data, usage: { total_tokens: 7 } });
+  };
+  return { ...OPENAI, replies: { ...OPENAI.replies, submit }, idOf: null };
+}
 
 /** An OpenAI-compatible server: the reply is the image. */
-export const SYNCHRONOUS = paid(
-  "a paid generator",
-  { ...OPENAI, replies: { ...OPENAI.replies, submit: image } },
-  null,
-);
+export const SYNCHRONOUS: Provider = {
+  ...paid("a paid generator", OPENAI, null),
+  double: (behaviour) => new CrashService(synchronousForm(behaviour.imagesPerTask), behaviour),
+};
 
 export const WITH_ID = paid("a paid service that gives an id", REPLICATE, (number) => `pred-${number}`);
 

@@ -204,6 +204,11 @@ const SENT_BY_RESUME: Scenario = {
 export const GENERATORS = {
   synchronous: generateWith(SYNCHRONOUS),
   twoImages: { ...generateWith(SYNCHRONOUS, 2), name: "generate of two images with a paid generator" },
+  twoReplies: {
+    ...generateWith(SYNCHRONOUS, 2),
+    name: "generate of two replies with two images each, with a paid generator",
+    imagesPerTask: 2,
+  },
   withId: generateWith(WITH_ID),
   package: generateWith(PACKAGE),
   sentByResume: SENT_BY_RESUME,

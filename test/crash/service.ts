@@ -25,6 +25,9 @@ export interface Behaviour {
   retryAfter: number;
 }
 
+/** An image unlike any other, by the number of its submit and its place in the reply. */
+export const imageOf = (number: number, at: number) => buildPng(8 + number, 6 + at);
+
 const NONE: Reply = () => json({ detail: "Not Found" }, 404);
 
 /** Plays a service for one world, byte for byte. */
@@ -93,9 +96,7 @@ export class CrashService extends SocketServer implements Double {
   #accept(prompt: string, socket: Socket): void {
     const number = this.charges.length + 1;
     const taskId = this.#form.idOf?.(number) ?? `image-${number}`;
-    const images = Array.from({ length: this.#behaviour.imagesPerTask }, (_, at) =>
-      buildPng(8 + number, 6 + at),
-    );
+    const images = Array.from({ length: this.#behaviour.imagesPerTask }, (_, at) => imageOf(number, at));
     const reply = (this.#form.replies.submit ?? NONE)(this.origin, number);
     const head = headOf(reply);
     this.charges.push({ taskId, prompt, images, reply: reply.subarray(head) });
