@@ -28,15 +28,15 @@ const MAX_NAMED = 4;
  */
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
   const { sources } = spec;
-  result.imageCounts = sources.map((source) => (source.kind === "urls" ? countSaved(source.images) : 0));
-  for (const [request, count] of result.imageCounts.entries())
-    extendFiles(result, fileIndex(Math.max(count, 1) - 1, request, sources.length) + 1);
+  result.files = sources.map(() => null);
+  result.imageCounts = sources.map(() => 0);
   if (spec.recovering && spec.claimedTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
   for (const request of sources.keys()) failures.push(...(await saveRequest(request, spec, result, deps)));
   const [first] = failures;
   if (!first) return;
-  const count = totalImages(result);
+  // A request whose images could not be counted has at least one.
+  const count = result.imageCounts.reduce((sum, images) => sum + Math.max(images, 1), 0);
   throw count === 1 ? first : downloadsFailedError(failures, count);
 }
 
@@ -53,6 +53,9 @@ async function saveRequest(
   const indexAt = (image: number) => fileIndex(image, request, sources.length);
   if (source.kind === "none") {
     for (const [image, file] of source.files.entries()) setFile(result, indexAt(image), file);
+    // Without a reply, no further image can be saved.
+    const missing = source.files.indexOf(null);
+    result.imageCounts[request] = missing === -1 ? source.files.length : missing;
     return [];
   }
   const failures: DownloadFailedError[] = [];
@@ -87,14 +90,6 @@ async function saveRequest(
     }
   }
   return failures;
-}
-
-function countSaved(images: readonly unknown[]): number {
-  return Math.min(images.length, MAX_IMAGES);
-}
-
-function totalImages({ imageCounts }: SaveResult): number {
-  return imageCounts.reduce((sum, count) => sum + Math.max(count, 1), 0);
 }
 
 function extendFiles({ files }: SaveResult, length: number): void {
