@@ -16,7 +16,8 @@ import type { ResumeEvents, ResumeReports, ResumeTargets } from "../../core/use-
 import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { pluralize } from "../../lib/whole-number.ts";
-import { COMMAND_VOCABULARY } from "../../lib/wording.ts";
+import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
+import { STATES } from "../../task/task.ts";
 import { renderReport } from "../output/render.ts";
 import { runWithProgress } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
@@ -58,8 +59,12 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   if (ids.length === 0) throw new UsageError("--dismiss needs task ids.");
   const { Operations } = await import("../../client/operations.ts");
   const reports = await new Operations(session, undefined).dismiss(ids);
-  for (const { ledgerId } of reports)
-    await session.console.note(`Dismissed task ${ledgerId}, which imggen history still lists.`);
+  for (const { ledgerId, state } of reports)
+    await session.console.note(
+      STATES[state].isOpen
+        ? `Dismissed the unknown part of task ${ledgerId}. To save the rest: ${resumeCommand(ledgerId ?? "")}`
+        : `Dismissed task ${ledgerId}, which imggen history still lists.`,
+    );
   if (session.options.json)
     await session.console.json({
       ok: true,

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isAllGone, isUnknown, isUnsaved, openState, STATES, type Task } from "../../task/task.ts";
+import { isAllGone, isGone, isUnknown, isUnsaved, openState, STATES, type Task } from "../../task/task.ts";
 import { claimedError } from "../errors.ts";
 import { type ClaimedTask, claimTask } from "./claimed-task.ts";
 import { type TaskReport, taskReport } from "./report.ts";
@@ -36,21 +36,26 @@ export async function dismissTask(
     await claimedTask.release();
     throw outcomeIsKnown(claimedTask.task);
   }
-  await endPending(claimedTask, reason, ledger);
-  return dismissClaimed(claimedTask, reason, ledger);
+  await endPending(claimedTask, reason, isStuck, ledger);
+  return dismissClaimed(claimedTask, reason, ledger, isStuck);
 }
 
-/** Dismisses a claimed task whose outcome is still unknown, and releases the claim. @throws StateFolderError */
+/**
+ * Dismisses the requests of unknown outcome of a claimed task, and releases the claim. A task with an image that can
+ * still be saved stays open.
+ * @throws StateFolderError
+ */
 export async function dismissClaimed(
   claimedTask: ClaimedTask,
   reason: DismissReason,
   ledger: Pick<Ledger, "clock">,
+  isStuck = false,
 ): Promise<TaskReport> {
   const at = isoTime(ledger.clock.now());
   await claimedTask.record({ type: "dismissed", at, ...reason });
-  // The task is finished if all images that still exist are saved and no request is pending.
-  if (claimedTask.task.state === "completed" && (!isUnsaved(claimedTask.task) || isAllGone(claimedTask.task)))
-    await claimedTask.record({ type: "saved", at, files: [...claimedTask.task.files] });
+  const { task } = claimedTask;
+  if (task.state === "completed" && (!isUnsaved(task) || isAllGone(task) || isStuck))
+    await claimedTask.record({ type: "saved", at, files: [...task.files] });
   await claimedTask.release();
   // If the dismissal is not on disk, every `resume` would find the task again.
   if (claimedTask.unwrittenError !== null) throw claimedTask.unwrittenError;
@@ -65,19 +70,23 @@ function isPending(task: Task): boolean {
   );
 }
 
-/** Ends requests that are waiting, accepted or not saved. `resume` with the task's id can still poll their jobs. */
+/**
+ * Ends requests that are waiting or accepted, or whose image can no longer be saved. `resume` with the task's id can
+ * still poll their jobs.
+ */
 async function endPending(
   claimedTask: ClaimedTask,
   { why }: DismissReason,
+  isStuck: boolean,
   { clock }: Pick<Ledger, "clock">,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  for (const [request, { state, attempt }] of claimedTask.task.requests.entries()) {
+  for (const [request, each] of claimedTask.task.requests.entries()) {
+    const { state, attempt } = each;
+    const isUnsavable =
+      state === "completed" && !claimedTask.task.files[request] && (isStuck || isGone(each));
     if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
-    else if (
-      (state === "accepted" || (state === "completed" && !claimedTask.task.files[request])) &&
-      attempt !== null
-    )
+    else if ((state === "accepted" || isUnsavable) && attempt !== null)
       await claimedTask.record({
         type: "failed",
         at,

@@ -180,6 +180,22 @@ describe("a paid reply with two images is saved whole", () => {
     expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
   });
 
+  it("or not at all, and then stays open when the other request is dismissed", async () => {
+    const answer: Answer = async (job, how, number) => {
+      if (job.index > 0) return lost();
+      await rm(output, { recursive: true });
+      await writeFile(output, "a file, and no folder");
+      return several(2)(job, how, number);
+    };
+    const { generate, dismiss, resume, output } = await workWorld({ answer, images: 2 });
+    const { ledgerId, error } = await generate();
+    expect(error).toMatchObject({ type: "save_failed" });
+    await rm(output);
+    expect(await dismiss(ledgerId ?? "")).toMatchObject({ state: "completed", charged: "yes" });
+    expect(await resume(ledgerId ?? "")).toMatchObject({ state: "saved" });
+    expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
+  });
+
   it("before a later request has its reply", async () => {
     const second = delayed(several(1));
     const answer: Answer = (job, how, number) =>
