@@ -7,7 +7,7 @@ import { atEach, tryStrikesAfter } from "./pairs.ts";
 import { EVERY_KILL, type Modes, type Point, pointsBetween } from "./points.ts";
 import { expectSound } from "./report.ts";
 import { GENERATORS } from "./scenarios.ts";
-import { trySingles } from "./try-point.ts";
+import { trySingles, WORKERS } from "./try-point.ts";
 
 /** Every failure of a disk; a power cut takes more than what this harness knows of folders that are renamed. */
 const EVERY_FAILURE: Modes = {
@@ -51,7 +51,9 @@ describe("wherever a generate was stopped", () => {
     { timeout },
     async (key) => {
       const tried = isLongRun ? { modes: EVERY_FAILURE } : { modes: EVERY_KILL, choose: QUICK_PARTS[key] };
-      const outcomes = await trySingles(GENERATORS[key], program, tried);
+      // A job that was lost is polled for 30 s before it counts as lost.
+      const workers = GENERATORS[key].provider.forgets ? 6 * WORKERS : WORKERS;
+      const outcomes = await trySingles(GENERATORS[key], program, { ...tried, workers });
       expectSound(`a ${GENERATORS[key].name}, stopped once`, outcomes);
     },
   );

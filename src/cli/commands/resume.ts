@@ -17,7 +17,6 @@ import { type Charged, UsageError } from "../../lib/error-types.ts";
 import { interruptedError } from "../../lib/interrupted.ts";
 import { pluralize } from "../../lib/whole-number.ts";
 import { COMMAND_VOCABULARY, resumeCommand } from "../../lib/wording.ts";
-import { STATES } from "../../task/task.ts";
 import { renderReport } from "../output/render.ts";
 import { runWithProgress } from "../output/task-progress.ts";
 import { isInterrupted, TasksShown } from "../output/tasks-shown.ts";
@@ -61,7 +60,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   const reports = await new Operations(session, undefined).dismiss(ids);
   for (const { ledgerId, state } of reports)
     await session.console.note(
-      STATES[state].isOpen
+      state === "completed"
         ? `Dismissed the unknown part of task ${ledgerId}. To save the rest: ${resumeCommand(ledgerId ?? "")}`
         : `Dismissed task ${ledgerId}, which imggen history still lists.`,
     );

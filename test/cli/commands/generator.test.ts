@@ -7,7 +7,7 @@ import { jsonLines } from "../../support/batch-world.ts";
 import { generatorWorld, makesImage, modelList, refuses } from "../../support/generator-world.ts";
 import { PICTURE, png, sha256 } from "../../support/images.ts";
 import { leaveTask, openTasks } from "../../support/left-task.ts";
-import { WORK } from "../../support/records.ts";
+import { LINES, WORK } from "../../support/records.ts";
 import { type Behaviour, response } from "../../support/scripted-server.ts";
 import { inTurn, reset } from "../../support/scripts.ts";
 import { words } from "../../support/words.ts";
@@ -234,6 +234,26 @@ describe("a paid generator", () => {
     const known = { status: "completed", charged: "yes", files: [{}, {}] };
     expect(await json(["history"])).toMatchObject({ document: [known] });
     expect(prompts()).toHaveLength(3);
+  });
+
+  it("with an unsaved image keeps it when a lost one is dismissed, and says how to save it", async () => {
+    const { run, home, generator } = await generatorWorld();
+    const intent = {
+      ...{ ...WORK, request: { prompt: "a fox", model: "flux", maxImages: 2 }, credits: null },
+      ...{ taskId: "task_5e1f00000000000000aa", requests: 2 },
+      service: { baseUrl: `openai:${generator.origin}/v1`, keyId: GENERATOR_KEY_ID },
+      destination: { kind: "folder", folder: home, template: "{slug}.{ext}", overwrite: false },
+    } satisfies Intent;
+    const { started, completed, unknown } = LINES;
+    const task = await leaveTask(home, intent, [
+      ...[started, { ...completed, urls: [`${generator.origin}/a.png`] }],
+      ...[started, unknown].map((line) => ({ ...line, request: 1, attempt: "1.1" })),
+    ]);
+    expect(await run(["resume", task, "--dismiss"])).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`To save the rest: imggen resume ${task}`),
+    });
+    expect(await openTasks(home)).toEqual([task]);
   });
 
   it("whose key is like a word of a result URL saves its image all the same", async () => {
