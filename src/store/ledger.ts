@@ -330,7 +330,7 @@ export class Ledger {
     await this.guarded(() => this.files.moveToOpen(id));
   }
 
-  /** Whether a task is in `open`. @throws StateFolderError */
+  /** Whether the task's file is in `open/`. @throws StateFolderError */
   isOpen(id: string): boolean {
     return this.#guardedSync(() => this.files.isOpen(id));
   }

@@ -21,12 +21,12 @@ export interface SavedFile {
 }
 
 /**
- * Index of an image in a task's files, which depends on no other image. The first images of all requests come first,
- * then their second images.
- * @param image index in its request's reply, from 0
+ * Index of an image in a task's files. The index does not depend on how many images other requests have. The first
+ * images of all requests come first, then their second images.
+ * @param imageIndex index of the image in its request's reply, from 0
  */
-export function fileIndex(image: number, request: number, requests: number): number {
-  return image * requests + request;
+export function fileIndex(imageIndex: number, request: number, requestCount: number): number {
+  return imageIndex * requestCount + request;
 }
 
 export function fileDigests({ sha256, originalSha256 }: SavedFile): string[] {

@@ -122,7 +122,8 @@ export function withLine(task: Task, line: Line): Task {
       return withTaskState({
         ...task,
         files: applyFilesLine(task.files, line),
-        imageCounts: applyImageCounts(task, line),
+        // After a `saved` line, a null entry of an old image never becomes an image, so the counts no longer matter.
+        imageCounts: line.type === "saved" ? [] : mergeImageCounts(task, line.imageCounts ?? []),
         isSaved: task.isSaved || line.type === "saved",
       });
     case "dismissed": {
@@ -299,12 +300,8 @@ function applyFilesLine(
   return type === "saved" && files.length > 0 ? files : mergeFiles(earlier, files);
 }
 
-function applyImageCounts(
-  { requests, imageCounts }: Task,
-  line: Line<"partly_saved" | "saved">,
-): readonly number[] {
-  if (line.type === "saved") return [];
-  return requests.map((_, request) => line.imageCounts?.[request] || imageCounts[request] || 0);
+function mergeImageCounts({ requests, imageCounts }: Task, now: readonly number[]): readonly number[] {
+  return requests.map((_, request) => now[request] || imageCounts[request] || 0);
 }
 
 function mergeFiles(
@@ -347,8 +344,8 @@ export function summaryLines(task: Task): Line[] {
   const summary = lines.filter(isDismissed);
   if (dismissal !== null) summary.push({ type: "dismissed", at, ...dismissal });
   summary.push(...lines.filter((line) => !isDismissed(line)));
-  if (files.length > 0)
-    summary.push({ type: "partly_saved", at, files: [...files], imageCounts: [...imageCounts] });
+  const counts = imageCounts.length > 0 && { imageCounts: [...imageCounts] };
+  if (files.length > 0) summary.push({ type: "partly_saved", at, files: [...files], ...counts });
   if (isSaved) summary.push({ type: "saved", at, files: [] });
   return summary;
 }
@@ -447,17 +444,19 @@ export function isUnsaved(task: SavedImages): boolean {
   return task.requests.some(({ state }, request) => state === "completed" && !areImagesSaved(task, request));
 }
 
-/** Whether all images of a request's reply are saved. After a `saved` line, this concerns only a late reply. */
-export function areImagesSaved(
+/** Whether all images of a request's reply are saved. After a `saved` line, only a null entry is an unsaved image. */
+function areImagesSaved(
   { files, imageCounts, requests, isSaved }: SavedImages,
   request: number,
 ): boolean {
-  // If the number of images is unknown, every image that an unfinished task might have is expected.
-  const maxCount = isSaved ? 1 : Math.max(1, Math.ceil(files.length / requests.length));
-  const indexes = Array.from({ length: imageCounts[request] || maxCount }, (_, image) =>
-    fileIndex(image, request, requests.length),
+  // Older records have no image counts. An unfinished task then expects as many images as any request has entries.
+  const assumedCount = isSaved ? 1 : Math.max(1, Math.ceil(files.length / requests.length));
+  const count = imageCounts[request] || assumedCount;
+  const images = Array.from(
+    { length: count },
+    (_, imageIndex) => files[fileIndex(imageIndex, request, requests.length)],
   );
-  return indexes.every((at) => (isSaved ? files[at] !== null : files[at]));
+  return images.every((file) => (isSaved ? file !== null : file != null));
 }
 
 /** Reason that is recorded for a request that the user cancelled. */

@@ -81,7 +81,7 @@ function stopsBatch(error: ImggenError): boolean {
 /** Converts the error of one row, such as another account's task, to a result, so that the batch continues. */
 function failedRow(row: PlannedRow, error: unknown, { deps }: BatchContext): RowResult {
   if (!(error instanceof ImggenError) || error === deps.signal.reason) throw error;
-  // The earlier attempt of a row that is submitted again might have been charged.
+  // Only a new row has no earlier attempt that might have been charged.
   return row.state === "new" ? errorResult("failed", row, error) : unreadRowResult(row, error);
 }
 

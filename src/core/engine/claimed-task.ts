@@ -116,14 +116,19 @@ export class ClaimedTask {
       return this.#notSubmittedError(error);
     }
     this.#task = withLine(this.#task, line);
-    let diskError: StateFolderError | null = null;
-    try {
-      if (!this.isLost) return attempt;
-    } catch (error) {
-      diskError = this.#notSubmittedError(error);
-    }
+    const isLost = this.#checkClaim();
+    if (isLost === false) return attempt;
     await this.record(this.#notSubmittedLine(request, attempt));
-    return diskError ?? (await this.takenOverError());
+    return isLost === true ? this.takenOverError() : isLost;
+  }
+
+  /** @returns whether the claim is lost, or the error if the disk cannot be read */
+  #checkClaim(): boolean | StateFolderError {
+    try {
+      return this.isLost;
+    } catch (error) {
+      return this.#notSubmittedError(error);
+    }
   }
 
   #notSubmittedError(error: unknown): StateFolderError {

@@ -325,7 +325,9 @@ export async function saveAgain(
     return { ...report, error: imageGoneError(report, null) };
   const taskDeps = await deps.depsFor(task.intent, displayId(task));
   const hasRecordedUrls = areUnchanged || knownJobs(task).length === 0;
-  const sources = hasRecordedUrls ? files.map(recordedSource) : await pollSources(task, wait, taskDeps);
+  const sources = hasRecordedUrls
+    ? files.map(({ url, seed }) => urlSource([url ?? ""], () => seed))
+    : await pollSources(task, wait, taskDeps);
   if (sources instanceof ImggenError) return { ...report, error: sources };
   const { saveSources, sidecarFacts } = await import("./save.ts");
   const { result, failure } = await saveSources(
@@ -337,7 +339,7 @@ export async function saveAgain(
       sinceMs: Date.parse(task.submittedAt),
       sources,
       savedFiles: [],
-      copies: files,
+      copies: hasRecordedUrls ? files : task.files,
       destination: destination ?? recoveryDestination(task.intent.destination),
       replacesNewer: destination !== null && !keepsNewer,
       recovering: true,
@@ -350,10 +352,6 @@ export async function saveAgain(
   const isGone = !areUnchanged && GONE_ERRORS.has(failure.type);
   const error = isGone ? imageGoneError(report, failure) : failure;
   return { ...report, files: savedFiles, warnings, error };
-}
-
-function recordedSource({ url, seed }: SavedFile): ImageSource {
-  return urlSource([url ?? ""], () => seed);
 }
 
 function urlSource(
@@ -372,7 +370,7 @@ async function pollSources(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<ImageSource[] | ImggenError> {
-  const sources: ImageSource[] = [];
+  const sources: ImageSource[] = task.requests.map(() => ({ kind: "saved", files: [] }));
   for (const job of knownJobs(task)) {
     const waitResult = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
     const report = taskFacts(task);
@@ -386,7 +384,7 @@ async function pollSources(
     if (waitResult.task.status === "failed") return taskFailedError(displayId(task), waitResult.task);
     const { files, requests } = task;
     const getSeed = (at: number) => files[fileIndex(at, job.request, requests.length)]?.seed;
-    sources.push(urlSource(waitResult.task.urls, getSeed));
+    sources[job.request] = urlSource(waitResult.task.urls, getSeed);
   }
   return sources;
 }

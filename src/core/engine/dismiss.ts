@@ -36,13 +36,13 @@ export async function dismissTask(
     await claimedTask.release();
     throw outcomeIsKnown(claimedTask.task);
   }
-  await endPending(claimedTask, reason, isStuck, ledger);
+  await endPending(claimedTask, reason, ledger, isStuck);
   return dismissClaimed(claimedTask, reason, ledger, isStuck);
 }
 
 /**
  * Dismisses the requests of unknown outcome of a claimed task, and releases the claim. A task with an image that can
- * still be saved stays open.
+ * still be saved stays open, unless its provider is missing (`isStuck`).
  * @throws StateFolderError
  */
 export async function dismissClaimed(
@@ -54,7 +54,8 @@ export async function dismissClaimed(
   const at = isoTime(ledger.clock.now());
   await claimedTask.record({ type: "dismissed", at, ...reason });
   const { task } = claimedTask;
-  if (task.state === "completed" && (!isUnsaved(task) || isAllGone(task) || isStuck))
+  const canSaveMore = isUnsaved(task) && !isAllGone(task) && !isStuck;
+  if (task.state === "completed" && !canSaveMore)
     await claimedTask.record({ type: "saved", at, files: [...task.files] });
   await claimedTask.release();
   // If the dismissal is not on disk, every `resume` would find the task again.
@@ -77,14 +78,15 @@ function isPending(task: Task): boolean {
 async function endPending(
   claimedTask: ClaimedTask,
   { why }: DismissReason,
-  isStuck: boolean,
   { clock }: Pick<Ledger, "clock">,
+  isStuck: boolean,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  for (const [request, each] of claimedTask.task.requests.entries()) {
-    const { state, attempt } = each;
-    const isUnsavable =
-      state === "completed" && !claimedTask.task.files[request] && (isStuck || isGone(each));
+  const { requests, files } = claimedTask.task;
+  for (const [request, requestState] of requests.entries()) {
+    const { state, attempt } = requestState;
+    // A request with a saved image has not failed, even if its other images are lost.
+    const isUnsavable = state === "completed" && !files[request] && (isStuck || isGone(requestState));
     if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
     else if ((state === "accepted" || isUnsavable) && attempt !== null)
       await claimedTask.record({

@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
-import { areImagesSaved, displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
+import { displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -160,10 +160,8 @@ class TaskDriver {
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     const saving = this.#saving.then(async () => {
-      const isNew = this.#task.requests.some(
-        ({ state }, at) => state === "completed" && !areImagesSaved(this.#task, at),
-      );
-      if (!isNew || this.#deps.signal.aborted || this.#claimedTask.isLost) return;
+      // An image that could not be saved is tried again, because the disk might have space by now.
+      if (!isUnsaved(this.#task) || this.#deps.signal.aborted || this.#claimedTask.isLost) return;
       await this.#save(false);
     });
     this.#saving = saving.catch((error: unknown) => {

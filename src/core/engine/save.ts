@@ -68,7 +68,7 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
 
 /**
  * Saves the images of completed requests, and records unusable ones.
- * @param isLast whether all requests have ended, so that the task is finished afterwards
+ * @param isLast whether no request is pending, so that the task can be recorded as saved
  */
 export async function saveCompleted(
   claimedTask: ClaimedTask,
@@ -113,37 +113,42 @@ async function recordFiles(
   isComplete: boolean,
   { clock }: TaskDeps,
 ): Promise<void> {
-  const at = isoTime(clock.now());
-  const { task } = claimedTask;
   if (files.every((file) => file === null)) return;
-  const isNew =
-    files.some((file, index) => file !== null && file !== task.files[index]) ||
-    imageCounts.some((count, request) => count > 0 && count !== task.imageCounts[request]);
+  const { task } = claimedTask;
+  const hasNewFile = files.some((file, index) => file !== null && file !== task.files[index]);
+  const hasNewCount = imageCounts.some((count, request) => count > 0 && count !== task.imageCounts[request]);
+  const at = isoTime(clock.now());
   if (isComplete && !isUnknown(task)) await claimedTask.record({ type: "saved", at, files });
-  else if (isNew) await claimedTask.record({ type: "partly_saved", at, files, imageCounts });
+  else if (hasNewFile || hasNewCount)
+    await claimedTask.record({ type: "partly_saved", at, files, imageCounts });
 }
 
 function imageSources(task: Task, { connection, ledger }: TaskDeps): ImageSource[] {
   const { provider } = connection;
-  return task.requests.map((each, request): ImageSource => {
-    const completion = getAnswer(each, "completed");
-    if (completion === null || each.attempt === null) return { kind: "none", files: [] };
-    const { attempt } = each;
+  return task.requests.map((requestState, request): ImageSource => {
+    const completion = getAnswer(requestState, "completed");
+    const { attempt } = requestState;
+    if (completion === null || attempt === null) return { kind: "saved", files: [] };
     const job = createJob(task, request, attempt.name, ledger.work);
     const sentSeed = provider.getSeed?.(job) ?? null;
     const getSeed = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
     if (completion.urls.length > 0) {
-      const images = completion.urls.map((url, at) => ({
-        ...urlImage(url, at, attempt.accepted?.id, job, provider),
-        seed: getSeed(at),
-      }));
+      const images = completion.urls.map(
+        (url, at): UrlImage => ({
+          kind: "url",
+          url,
+          headers: provider.downloadHeaders,
+          seed: getSeed(at),
+          freshUrl: () => pollUrl(job, attempt.accepted?.id, at, provider),
+        }),
+      );
       return { kind: "urls", images };
     }
-    // The stored replies of an ended task were deleted, so its saved files are its only images.
     const files = requestFiles(task, request);
     const hasReply =
       ledger.work.hasReply(task.id, request, attempt.name) || job.fallbackFiles?.some(mayBePresent);
-    if (files[0] && !hasReply) return { kind: "none", files };
+    // The stored replies of an ended task were deleted, so its saved files are its only images.
+    if (files[0] && !hasReply) return { kind: "saved", files };
     return { kind: "reply", read: () => readStoredImages(job, provider, getSeed) };
   });
 }
@@ -171,21 +176,17 @@ export async function readStoredImages(
   return images.map((image, at) => ({ image, seed: getSeed(at) }));
 }
 
-/** Image at its provider's URL. @param at index of the image in its job, from 0 */
-function urlImage(
-  url: string,
-  at: number,
-  id: string | undefined,
+/** Polls for the URL of an image. @param at index of the image in its job, from 0 */
+async function pollUrl(
   job: Job,
+  id: string | undefined,
+  at: number,
   provider: Provider,
-): Omit<UrlImage, "seed"> {
-  const freshUrl = async () => {
-    if (id === undefined) return null;
-    const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
-    if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
-    return reply.task.urls[at] ?? null;
-  };
-  return { kind: "url", url, headers: provider.downloadHeaders, freshUrl };
+): Promise<string | null> {
+  if (id === undefined) return null;
+  const reply = await provider.poll?.(id, { job, signal: new AbortController().signal });
+  if (reply?.outcome !== "state" || reply.task.status !== "completed") return null;
+  return reply.task.urls[at] ?? null;
 }
 
 async function keepUnsavedReplies(

@@ -20,10 +20,10 @@ export interface UrlImage {
 
 export type OneImage = UrlImage | ({ kind: "made" } & SeededImage);
 
-/** Images of one request. */
+/** Source of the images of one request. */
 export type ImageSource =
   | { kind: "urls"; images: readonly UrlImage[] }
-  /** The provider's reply, stored on the local disk. */
+  /** The provider's reply, which is stored on the local disk. */
   | { kind: "reply"; read: () => Promise<SeededImage[]> }
-  /** No stored reply. `files` are the files that were saved from the reply, by image. */
-  | { kind: "none"; files: readonly (SavedFile | null)[] };
+  /** Saved files of a request without a stored reply, by image. Empty if the request is not completed. */
+  | { kind: "saved"; files: readonly (SavedFile | null)[] };

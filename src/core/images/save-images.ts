@@ -35,8 +35,11 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   for (const request of sources.keys()) failures.push(...(await saveRequest(request, spec, result, deps)));
   const [first] = failures;
   if (!first) return;
-  // A request whose images could not be counted has at least one.
-  const count = result.imageCounts.reduce((sum, images) => sum + Math.max(images, 1), 0);
+  // A reply that could not be read counts as one image.
+  const count = sources.reduce(
+    (sum, { kind }, request) => sum + (result.imageCounts[request] || (kind === "saved" ? 0 : 1)),
+    0,
+  );
   throw count === 1 ? first : downloadsFailedError(failures, count);
 }
 
@@ -50,74 +53,82 @@ async function saveRequest(
   deps.signal.throwIfAborted();
   const { sources } = spec;
   const source = sources[request] as ImageSource;
-  const indexAt = (image: number) => fileIndex(image, request, sources.length);
-  if (source.kind === "none") {
-    for (const [image, file] of source.files.entries()) setFile(result, indexAt(image), file);
-    // Without a reply, no further image can be saved.
-    const missing = source.files.indexOf(null);
-    result.imageCounts[request] = missing === -1 ? source.files.length : missing;
+  if (source.kind === "saved") {
+    for (const [imageIndex, file] of source.files.entries())
+      setFile(result, fileIndex(imageIndex, request, sources.length), file);
+    // Without a reply, only the images before the first gap are expected.
+    result.imageCounts[request] = [...source.files, null].indexOf(null);
     return [];
   }
-  const failures: DownloadFailedError[] = [];
-  const handleFailure = async (error: unknown, isFirst: boolean) => {
-    if (error instanceof BadImageError && source.kind === "reply" && isFirst) {
-      if (!(await keepSaved(request, spec, result))) result.bad.push({ request, why: error.message });
-    } else if (error instanceof BadImageError) failures.push(new DownloadFailedError(error.message));
-    else if (error instanceof DownloadFailedError) {
-      failures.push(error);
-      if (error.isFinal) result.gone.push({ request, why: error.reason });
-    } else throw error;
-  };
   let images: readonly OneImage[];
   try {
     images =
-      source.kind === "urls" ? urlImages(source, result, deps) : await openReply(source, request, result);
+      source.kind === "urls" ? limitImages(source, result, deps) : await readReply(source, request, result);
   } catch (error) {
-    await handleFailure(error, true);
-    return failures;
+    return recordFailure(error, request, true, spec, result);
   }
   result.imageCounts[request] = images.length;
-  // Unsaved images get entries too, because the record of a partly saved reply must show them.
-  extendFiles(result, indexAt(images.length - 1) + 1);
-  for (const [image, each] of images.entries()) {
+  // The list includes images that are not saved yet, so that the ledger shows that they are missing.
+  setFile(result, fileIndex(images.length - 1, request, sources.length), null);
+  const failures: DownloadFailedError[] = [];
+  for (const [imageIndex, image] of images.entries()) {
     deps.signal.throwIfAborted();
-    const at = indexAt(image);
+    const at = fileIndex(imageIndex, request, sources.length);
     try {
-      const existing = await findSaved(each, at, spec, deps);
-      setFile(result, at, existing ?? (await saveImage(each, at, spec, result, deps)));
+      const existing = await findSaved(image, at, spec, deps);
+      setFile(result, at, existing ?? (await saveImage(image, at, spec, result, deps)));
     } catch (error) {
-      await handleFailure(error, image === 0);
+      const isReplyUnusable = source.kind === "reply" && imageIndex === 0;
+      failures.push(...(await recordFailure(error, request, isReplyUnusable, spec, result)));
     }
   }
   return failures;
 }
 
-function extendFiles({ files }: SaveResult, length: number): void {
-  while (files.length < length) files.push(null);
+/**
+ * @param isReplyUnusable whether a reply counts as unusable if the error is a `BadImageError`
+ * @returns the download that failed, if any
+ * @throws any other error, such as a disk error
+ */
+async function recordFailure(
+  error: unknown,
+  request: number,
+  isReplyUnusable: boolean,
+  spec: SaveSpec,
+  result: SaveResult,
+): Promise<DownloadFailedError[]> {
+  if (error instanceof BadImageError && isReplyUnusable) {
+    if (!(await restoreSavedFiles(request, spec, result))) result.bad.push({ request, why: error.message });
+    return [];
+  }
+  const failure = error instanceof BadImageError ? new DownloadFailedError(error.message) : error;
+  if (!(failure instanceof DownloadFailedError)) throw failure;
+  if (failure.isFinal) result.gone.push({ request, why: failure.reason });
+  return [failure];
 }
 
-function setFile(result: SaveResult, at: number, file: SavedFile | null): void {
-  extendFiles(result, at + 1);
-  result.files[at] = file;
+function setFile({ files }: SaveResult, at: number, file: SavedFile | null): void {
+  while (files.length <= at) files.push(null);
+  files[at] = file;
 }
 
-/** Keeps the complete files of a request whose reply has no image. @returns whether there are any */
-async function keepSaved(
+/** Adds the complete saved files of a request whose reply has no image. @returns whether there are any */
+async function restoreSavedFiles(
   request: number,
   { savedFiles, sources }: SaveSpec,
   result: SaveResult,
 ): Promise<boolean> {
-  let isAnyKept = false;
+  let hasFile = false;
   for (let at = request; at < savedFiles.length; at += sources.length) {
     const file = savedFiles[at];
     if (!file || !(await isWhole(file))) continue;
     setFile(result, at, file);
-    isAnyKept = true;
+    hasFile = true;
   }
-  return isAnyKept;
+  return hasFile;
 }
 
-function urlImages(
+function limitImages(
   { images }: Extract<ImageSource, { kind: "urls" }>,
   { warnings }: SaveResult,
   { connection }: TaskDeps,
@@ -171,7 +182,7 @@ async function saveImage(
   // The name is random, so that no other process writes to the file that this process publishes.
   const temporary = path.join(folder, temporaryName(spec.claimedTaskId));
   const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const stagedImage = copy ?? (await stageImage(source, at, temporary, spec, result, deps));
+  const stagedImage = copy ?? (await stageImage(source, at, result.files.length, temporary, spec, deps));
   const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
   const file = toSavedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
@@ -185,14 +196,14 @@ async function saveImage(
 function stageImage(
   source: OneImage,
   at: number,
+  count: number,
   temporary: string,
   { taskId }: SaveSpec,
-  result: SaveResult,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
   const image = source.kind === "url" ? source : source.image;
   if (image.kind !== "url") return writeImage(image, temporary, deps);
-  deps.onProgress({ type: "downloading", taskId, index: at + 1, count: result.files.length });
+  deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
   const freshUrl = source.kind === "url" ? source.freshUrl : null;
   return downloadImage({ ...image, taskId, freshUrl }, temporary, deps);
 }
@@ -201,7 +212,7 @@ function stageImage(
  * Returns the images of a stored reply.
  * @throws BadImageError if the reply has no image; DownloadFailedError if the reply cannot be read
  */
-async function openReply(
+async function readReply(
   { read }: Extract<ImageSource, { kind: "reply" }>,
   request: number,
   { rest }: SaveResult,
@@ -210,12 +221,12 @@ async function openReply(
     if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
-  const usableImages = images.length > 1 ? images.filter(isUsable) : images;
-  const savedImages = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
-  if (savedImages.length === 0) throw new BadImageError("it contains no image");
-  const count = images.length - savedImages.length;
+  const usableImages = images.filter(isUsable);
+  const imagesToSave = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
+  if (imagesToSave.length === 0) throw new BadImageError("it contains no image");
+  const count = images.length - imagesToSave.length;
   if (count > 0) rest.push({ request, count });
-  return savedImages.map((image) => ({ kind: "made", ...image }));
+  return imagesToSave.map((image) => ({ kind: "made", ...image }));
 }
 
 function isUsable({ image }: SeededImage): boolean {

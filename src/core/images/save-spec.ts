@@ -10,7 +10,7 @@ export interface SaveSpec {
   facts: SidecarFacts | null;
   request: GenerationRequest | null;
   destination: Destination;
-  /** One source per request. */
+  /** One source per request, or per saved file if the files are saved again. */
   sources: readonly ImageSource[];
   /** Files that an earlier run saved, by `fileIndex`. A missing or changed file is saved again. */
   savedFiles: readonly (SavedFile | null)[];

@@ -251,7 +251,7 @@ describe("a paid generator", () => {
     ]);
     expect(await run(["resume", task, "--dismiss"])).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`To save the rest: imggen resume ${task}`),
+      stderr: expect.stringContaining(`To save its image: imggen resume ${task}`),
     });
     expect(await openTasks(home)).toEqual([task]);
   });

@@ -10,14 +10,17 @@ import type { Cap } from "../../../src/core/limits/caps.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
 import type { Destination } from "../../../src/task/intent.ts";
 import { png } from "../../support/images.ts";
-import { liveService } from "../../support/live-server.ts";
+import { liveServer, liveService } from "../../support/live-server.ts";
 import { type Answer, drawn, lost, refused } from "../../support/scripted-provider.ts";
+import { response } from "../../support/scripted-server.ts";
 import type { TaskWorld } from "../../support/task-world.ts";
 import { delayed, twoProcesses } from "./two-processes-world.ts";
 import { linesIn, workWorld } from "./work-world.ts";
 
 const BUSY = new ServiceError("It is busy.", { charged: "no" });
 const NO_CREDITS = new InsufficientCreditsError("No credits are left.", { charged: "no" });
+
+const SOMEWHERE = { kind: "folder", template: "{slug}.{ext}", overwrite: false } as const;
 
 const accepted: Answer = async (job) => ({ outcome: "accepted", taskId: `job${job.index}` });
 
@@ -155,6 +158,27 @@ it("an image is saved in the run that made it, though the image before it cannot
   });
   expect(await generate()).toMatchObject({ error: { type: "save_failed" }, files: [{ width: 8 }] });
   expect(await readdir(output)).toEqual(["a-fox-2.png"]);
+});
+
+it("a missing image of several jobs is saved again under its name, and the others as they are", async () => {
+  const server = await liveServer(({ target }, socket) => {
+    socket.write(response(200, png(Number(/(\d+)\.png$/.exec(target)?.[1]))));
+  });
+  const { generate, resume, output, provider } = await workWorld({ answer: accepted, images: 2 });
+  const urlsOf = { job0: [0], job1: [10, 11] };
+  const poll = async (id: keyof typeof urlsOf): Promise<PollReply> => ({
+    outcome: "state",
+    task: { status: "completed", urls: urlsOf[id].map((number) => `${server.origin}/${number}.png`) },
+  });
+  Object.assign(provider, { poll });
+  const { ledgerId, files } = await generate();
+  const names = ["a-fox.png", "a-fox-2.png", "a-fox-4.png"];
+  expect(files.map((file) => path.basename(file.path ?? ""))).toEqual(names);
+  await rm(path.join(output, "a-fox.png"));
+  const elsewhere = { ...SOMEWHERE, folder: path.join(output, "elsewhere") };
+  expect(await resume(ledgerId ?? "", elsewhere)).toMatchObject({ state: "saved", error: null });
+  const bytes = await Promise.all(names.map((name) => readFile(path.join(output, "elsewhere", name))));
+  expect(bytes).toEqual([png(0), png(10), png(11)]);
 });
 
 const BUSY_PROMPT = new BudgetExceededError("It does not draw that.", { charged: "no" });
