@@ -2,7 +2,7 @@ import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { getFreeProvider, type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, UNKNOWN_TIMES, type Usage } from "./line.ts";
-import { fileIndex, type SavedFile } from "./saved-file.ts";
+import type { SavedFile } from "./saved-file.ts";
 
 export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
@@ -121,7 +121,7 @@ export function withLine(task: Task, line: Line): Task {
     case "saved":
       return withTaskState({
         ...task,
-        files: applyFilesLine(task.files, line),
+        files: applyFilesLine(task, line),
         // After a `saved` line, a null entry of an old image never becomes an image, so the counts no longer matter.
         imageCounts: line.type === "saved" ? [] : mergeImageCounts(task, line.imageCounts ?? []),
         isSaved: task.isSaved || line.type === "saved",
@@ -293,11 +293,9 @@ function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
 }
 
-function applyFilesLine(
-  earlier: readonly (SavedFile | null)[],
-  { type, files }: Line<"partly_saved" | "saved">,
-): readonly (SavedFile | null)[] {
-  return type === "saved" && files.length > 0 ? files : mergeFiles(earlier, files);
+function applyFilesLine(task: Task, line: Line<"partly_saved" | "saved">): readonly (SavedFile | null)[] {
+  if (line.type === "saved") return line.files.length > 0 ? line.files : task.files;
+  return mergeFiles(line.imageCounts === undefined ? task.files : filesByIndex(task), line.files);
 }
 
 function mergeImageCounts({ requests, imageCounts }: Task, now: readonly number[]): readonly number[] {
@@ -444,19 +442,35 @@ export function isUnsaved(task: SavedImages): boolean {
   return task.requests.some(({ state }, request) => state === "completed" && !areImagesSaved(task, request));
 }
 
-/** Whether all images of a request's reply are saved. After a `saved` line, only a null entry is an unsaved image. */
-function areImagesSaved(
-  { files, imageCounts, requests, isSaved }: SavedImages,
+/** Whether all images of a request's reply are saved. If their number is unknown, the reply must still be opened. */
+function areImagesSaved(task: SavedImages, request: number): boolean {
+  const files = requestFiles(task, request);
+  const count = task.imageCounts[request] ?? 0;
+  if (count > 0) return Array.from({ length: count }, (_, at) => files[at]).every((file) => file != null);
+  // Images that are missing at the end of a task will never exist. Without any file, the reply arrived after the end.
+  return task.isSaved && (files.length === 0 || files.some((file) => file !== null));
+}
+
+/** Returns the files of a request, by image. */
+export function requestFiles(
+  { files, requests }: Pick<Task, "files" | "requests">,
   request: number,
-): boolean {
-  // Older records have no image counts. An unfinished task then expects as many images as any request has entries.
-  const assumedCount = isSaved ? 1 : Math.max(1, Math.ceil(files.length / requests.length));
-  const count = imageCounts[request] || assumedCount;
-  const images = Array.from(
-    { length: count },
-    (_, imageIndex) => files[fileIndex(imageIndex, request, requests.length)],
-  );
-  return images.every((file) => (isSaved ? file !== null : file != null));
+): (SavedFile | null)[] {
+  return files.filter((_, at) => at % requests.length === request);
+}
+
+/**
+ * Returns the files whose indexes are those of `fileIndex`. Records of earlier versions have no image counts, and list
+ * the additional images of several requests in another order.
+ */
+export function filesByIndex({
+  files,
+  imageCounts,
+  requests,
+  isSaved,
+}: SavedImages): readonly (SavedFile | null)[] {
+  const isOldRecord = !isSaved && requests.length > 1 && !imageCounts.some((count) => count > 0);
+  return isOldRecord ? files.slice(0, requests.length) : files;
 }
 
 /** Reason that is recorded for a request that the user cancelled. */

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Line } from "../../src/task/line.ts";
 import {
   decidingRequest,
+  filesByIndex,
   getAnswer,
   getCompletion,
   getSavedFiles,
@@ -233,6 +234,19 @@ describe("a task of several requests", () => {
 describe("the images of a task", () => {
   const part = (...files: (typeof ONE | null)[]): Line => ({ type: "partly_saved", at: AT, files });
 
+  const counted = (imageCounts: number[], ...files: (typeof ONE | null)[]): Line => ({
+    ...{ type: "partly_saved", at: AT, files, imageCounts },
+  });
+
+  it("of a reply that an earlier version has saved in part are unsaved until it is opened again", () => {
+    expect(isUnsaved(recordOf([accepted, completed, part(ONE)]))).toBe(true);
+    const old = recordOf([here, of(here, { request: 1 }), part(ONE, TWO, ONE, TWO)], { requests: 2 });
+    expect([isUnsaved(old), filesByIndex(old)]).toEqual([true, [ONE, TWO]]);
+    expect(withLine(old, counted([2, 2], ONE, TWO, null, ONE)).files).toEqual([ONE, TWO, null, ONE]);
+    const ended = withLine(old, { ...saved, files: [ONE, TWO, ONE, TWO] });
+    expect([ended.state, filesByIndex(ended)]).toEqual(["saved", [ONE, TWO, ONE, TWO]]);
+  });
+
   it("that are saved are known while others are not, however often the task completes", () => {
     const lines = [accepted, completed, part(null, TWO), completed, part(ONE, null, null)];
     const task = recordOf(lines);
@@ -257,9 +271,9 @@ describe("the images of a task", () => {
   it("are unsaved if one is made and no file: of each request, or a further one", () => {
     expect(isUnsaved(recordOf([accepted]))).toBe(false);
     expect(isUnsaved(recordOf([accepted, completed]))).toBe(true);
-    expect(isUnsaved(recordOf([accepted, completed, part(ONE)]))).toBe(false);
-    expect(isUnsaved(recordOf([accepted, completed, part(ONE, null)]))).toBe(true);
-    const two = recordOf([here, of(unknown, { request: 1 }), part(ONE, null)], { requests: 2 });
+    expect(isUnsaved(recordOf([accepted, completed, counted([1], ONE)]))).toBe(false);
+    expect(isUnsaved(recordOf([accepted, completed, counted([2], ONE, null)]))).toBe(true);
+    const two = recordOf([here, of(unknown, { request: 1 }), counted([1, 0], ONE, null)], { requests: 2 });
     expect([isUnsaved(two), two.state, openTaskState(two)]).toEqual([false, "completed", "unknown"]);
   });
 });

@@ -2,7 +2,16 @@ import { isoTime } from "../../lib/clock.ts";
 import { UsageError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
-import { isAllGone, isGone, isUnknown, isUnsaved, openState, STATES, type Task } from "../../task/task.ts";
+import {
+  isAllGone,
+  isGone,
+  isUnknown,
+  isUnsaved,
+  openState,
+  requestFiles,
+  STATES,
+  type Task,
+} from "../../task/task.ts";
 import { claimedError } from "../errors.ts";
 import { type ClaimedTask, claimTask } from "./claimed-task.ts";
 import { type TaskReport, taskReport } from "./report.ts";
@@ -82,11 +91,12 @@ async function endPending(
   isStuck: boolean,
 ): Promise<void> {
   const at = isoTime(clock.now());
-  const { requests, files } = claimedTask.task;
-  for (const [request, requestState] of requests.entries()) {
+  const { task } = claimedTask;
+  for (const [request, requestState] of task.requests.entries()) {
     const { state, attempt } = requestState;
     // A request with a saved image has not failed, even if its other images are lost.
-    const isUnsavable = state === "completed" && !files[request] && (isStuck || isGone(requestState));
+    const hasFile = requestFiles(task, request).some((file) => file !== null);
+    const isUnsavable = state === "completed" && !hasFile && (isStuck || isGone(requestState));
     if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
     else if ((state === "accepted" || isUnsavable) && attempt !== null)
       await claimedTask.record({

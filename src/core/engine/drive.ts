@@ -186,7 +186,8 @@ class TaskDriver {
       // A user who gives a destination to this command accepts that existing files are replaced.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
-      isOtherDestination: destination !== null && !isSameDestination(destination, recordedDestination),
+      isOtherDestination:
+        isContinued && destination !== null && !isSameDestination(destination, recordedDestination),
     };
   }
 

@@ -8,7 +8,7 @@ import type { Destination } from "../../task/intent.ts";
 import { seedAt } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { displayId, getAnswer, isUnknown, type Task } from "../../task/task.ts";
+import { displayId, filesByIndex, getAnswer, isUnknown, requestFiles, type Task } from "../../task/task.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource, SeededImage, UrlImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
@@ -88,13 +88,13 @@ export async function saveCompleted(
       sinceMs: Date.parse(task.submittedAt),
       sources: imageSources(task, deps),
       // All images are saved again if the destination is not the task's.
-      savedFiles: goal.isOtherDestination ? [] : task.files,
+      savedFiles: goal.isOtherDestination ? [] : filesByIndex(task),
       copies: [],
       recovering: goal.isContinued,
     },
     deps,
   );
-  const keepFailure = failure === null ? await keepUnsavedReplies(claimedTask, result, deps) : null;
+  const keepFailure = await keepUnsavedReplies(claimedTask, result, deps);
   for (const { request, why } of result.bad) await recordUnusable(claimedTask, request, why, deps);
   for (const { request, why } of result.gone) await recordGone(claimedTask, request, why, deps);
   const warnings = [...result.warnings, ...(isLast ? remarksOn(claimedTask.task, presentFiles(result)) : [])];
@@ -153,11 +153,6 @@ function imageSources(task: Task, { connection, ledger }: TaskDeps): ImageSource
   });
 }
 
-/** Returns the files of a request, by image. */
-function requestFiles({ files, requests }: Task, request: number): (SavedFile | null)[] {
-  return files.filter((_, at) => at % requests.length === request);
-}
-
 /** Returns true on a disk error too, because reading the file reports the error. */
 function mayBePresent(file: string): boolean {
   try {
@@ -189,11 +184,13 @@ async function pollUrl(
   return reply.task.urls[at] ?? null;
 }
 
+/** Keeps replies with more images than are saved. If a reply cannot be kept, it counts as not opened. */
 async function keepUnsavedReplies(
   { task: { id, requests } }: ClaimedTask,
-  { rest, warnings }: SaveResult,
+  { rest, warnings, imageCounts }: SaveResult,
   { ledger }: TaskDeps,
 ): Promise<ImggenError | null> {
+  let failure: ImggenError | null = null;
   for (const { request, count } of rest) {
     const attempt = requests[request]?.attempt?.name ?? "";
     const completion = requests[request] && getAnswer(requests[request], "completed");
@@ -201,7 +198,9 @@ async function keepUnsavedReplies(
     try {
       folder = await ledger.work.keep(id, request, attempt, completion?.kept);
     } catch (error) {
-      return diskFailure(ledger.work.attemptFolder(id, request, attempt), error);
+      imageCounts[request] = 0;
+      failure ??= diskFailure(ledger.work.attemptFolder(id, request, attempt), error);
+      continue;
     }
     const isOne = count === 1;
     const imagesWere = isOne ? "1 more image was" : `${count} more images were`;
@@ -210,7 +209,7 @@ async function keepUnsavedReplies(
       `${imagesWere} received but not saved. ${subject} kept in ${folder} until you remove that folder.`,
     );
   }
-  return null;
+  return failure;
 }
 
 /** Records that a result cannot be saved as an image. Does not delete the result of a paid request or of a job. */

@@ -1,3 +1,4 @@
+import { promises } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
@@ -65,7 +66,7 @@ async function saveRequest(
     images =
       source.kind === "urls" ? limitImages(source, result, deps) : await readReply(source, request, result);
   } catch (error) {
-    return recordFailure(error, request, true, spec, result);
+    return toFailures(error, request, true, spec, result);
   }
   result.imageCounts[request] = images.length;
   // The list includes images that are not saved yet, so that the ledger shows that they are missing.
@@ -79,18 +80,22 @@ async function saveRequest(
       setFile(result, at, existing ?? (await saveImage(image, at, spec, result, deps)));
     } catch (error) {
       const isReplyUnusable = source.kind === "reply" && imageIndex === 0;
-      failures.push(...(await recordFailure(error, request, isReplyUnusable, spec, result)));
+      failures.push(...(await toFailures(error, request, isReplyUnusable, spec, result)));
     }
   }
+  // An image that another attempt might download is not gone.
+  const [first] = failures;
+  if (first && failures.every(({ isFinal }) => isFinal)) result.gone.push({ request, why: first.reason });
   return failures;
 }
 
 /**
- * @param isReplyUnusable whether a reply counts as unusable if the error is a `BadImageError`
+ * Records an unusable reply in the result.
+ * @param isReplyUnusable whether a `BadImageError` means that the reply is unusable
  * @returns the download that failed, if any
  * @throws any other error, such as a disk error
  */
-async function recordFailure(
+async function toFailures(
   error: unknown,
   request: number,
   isReplyUnusable: boolean,
@@ -103,7 +108,6 @@ async function recordFailure(
   }
   const failure = error instanceof BadImageError ? new DownloadFailedError(error.message) : error;
   if (!(failure instanceof DownloadFailedError)) throw failure;
-  if (failure.isFinal) result.gone.push({ request, why: failure.reason });
   return [failure];
 }
 
@@ -112,20 +116,17 @@ function setFile({ files }: SaveResult, at: number, file: SavedFile | null): voi
   files[at] = file;
 }
 
-/** Adds the complete saved files of a request whose reply has no image. @returns whether there are any */
+/** Adds the complete saved files of a request whose reply has no image. @returns whether its first image is saved */
 async function restoreSavedFiles(
   request: number,
   { savedFiles, sources }: SaveSpec,
   result: SaveResult,
 ): Promise<boolean> {
-  let hasFile = false;
   for (let at = request; at < savedFiles.length; at += sources.length) {
     const file = savedFiles[at];
-    if (!file || !(await isWhole(file))) continue;
-    setFile(result, at, file);
-    hasFile = true;
+    if (file && (await isWhole(file))) setFile(result, at, file);
   }
-  return hasFile;
+  return result.files[request] !== null;
 }
 
 function limitImages(
@@ -221,7 +222,8 @@ async function readReply(
     if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
-  const usableImages = images.filter(isUsable);
+  const usable = await Promise.all(images.map(isUsable));
+  const usableImages = images.filter((_, at) => usable[at]);
   const imagesToSave = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
   if (imagesToSave.length === 0) throw new BadImageError("it contains no image");
   const count = images.length - imagesToSave.length;
@@ -229,10 +231,13 @@ async function readReply(
   return imagesToSave.map((image) => ({ kind: "made", ...image }));
 }
 
-function isUsable({ image }: SeededImage): boolean {
-  if (image.kind === "file") return image.isExtra !== true;
+async function isUsable({ image }: SeededImage): Promise<boolean> {
   if (image.kind === "url") return true;
-  const inspection = inspectBytes(image.bytes);
+  if (image.kind === "file" && image.isExtra) return false;
+  const bytes = image.kind === "file" ? await promises.readFile(image.file).catch(() => null) : image.bytes;
+  // A file that cannot be read is reported when it is saved.
+  if (bytes === null) return true;
+  const inspection = inspectBytes(bytes);
   return inspection.ok || inspection.file?.type === "other";
 }
 
