@@ -8,7 +8,9 @@ import {
   decidingRequest,
   getAnswer,
   getSavedFiles,
+  hasSavableImage,
   isAllGone,
+  isGone,
   isUnknown,
   isUnsaved,
   type Task,
@@ -51,8 +53,11 @@ export function getTaskEnd(task: Task): TaskEnd | null {
 }
 
 function missingJobEnd(task: Task): TaskEnd | null {
-  const why = isAllGone(task) ? decidingRequest(task).attempt?.goneReason : null;
-  if (why == null) return null;
+  if (!isAllGone(task) && !(isUnknown(task) && !hasSavableImage(task))) return null;
+  const [why] = task.requests.flatMap((request) =>
+    isGone(request) ? (request.attempt?.goneReason ?? []) : [],
+  );
+  if (why === undefined) return null;
   const detail = `The provider no longer has the job: ${why}`;
   if (getSavedFiles(task).length > 0) return completedEnd(task, [detail]);
   return task.intent.isPaid ? unknownEnd(task, detail) : refusedEnd(toSentence(detail));

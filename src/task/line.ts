@@ -67,6 +67,7 @@ interface LineFields {
   /**
    * One entry per image, or null if the image is not saved yet or does not exist. `fileIndex` gives the entry of each
    * image. `imageCounts` has one entry per request: the number of images in its reply, or 0 if unknown.
+   * Lines of earlier versions have no `imageCounts`.
    */
   partly_saved: { files: (SavedFile | null)[]; imageCounts?: number[] };
   /** Entries as in `partly_saved`, but null means that the image will never exist. */

@@ -21,12 +21,21 @@ export interface SavedFile {
 }
 
 /**
- * Index of an image in a task's files. The index does not depend on how many images other requests have. The first
- * images of all requests come first, then their second images.
+ * Returns the index of an image in a task's files: the first images of all requests, then their second images, and so
+ * on. The index does not depend on how many images other requests have.
  * @param imageIndex index of the image in its request's reply, from 0
  */
 export function fileIndex(imageIndex: number, request: number, requestCount: number): number {
   return imageIndex * requestCount + request;
+}
+
+/** Returns the entries of one request, by image: the inverse of `fileIndex`. */
+export function entriesOfRequest<Entry>(
+  entries: readonly Entry[],
+  request: number,
+  requestCount: number,
+): Entry[] {
+  return entries.filter((_, at) => at % requestCount === request);
 }
 
 export function fileDigests({ sha256, originalSha256 }: SavedFile): string[] {

@@ -2,7 +2,7 @@ import type { Charged } from "../lib/error-types.ts";
 import { isJsonObject } from "../lib/json.ts";
 import { getFreeProvider, type Intent, isAtGenerator } from "./intent.ts";
 import { type Answer, type CompletionTimes, type Line, UNKNOWN_TIMES, type Usage } from "./line.ts";
-import type { SavedFile } from "./saved-file.ts";
+import { entriesOfRequest, type SavedFile } from "./saved-file.ts";
 
 export type OpenState = "waiting" | "running" | "accepted" | "made" | "unknown";
 
@@ -119,13 +119,7 @@ export function withLine(task: Task, line: Line): Task {
       return { ...task, holder: null };
     case "partly_saved":
     case "saved":
-      return withTaskState({
-        ...task,
-        files: applyFilesLine(task, line),
-        // After a `saved` line, a null entry of an old image never becomes an image, so the counts no longer matter.
-        imageCounts: line.type === "saved" ? [] : mergeImageCounts(task, line.imageCounts ?? []),
-        isSaved: task.isSaved || line.type === "saved",
-      });
+      return withTaskState(applyFilesLine(task, line));
     case "dismissed": {
       const { why, replacement } = line;
       return withTaskState({ ...withRequests(task, dismissRequest), dismissal: { why, replacement } });
@@ -293,13 +287,20 @@ function isPending(state: TaskState): boolean {
   return state === "started" || state === "accepted" || state === "waiting";
 }
 
-function applyFilesLine(task: Task, line: Line<"partly_saved" | "saved">): readonly (SavedFile | null)[] {
-  if (line.type === "saved") return line.files.length > 0 ? line.files : task.files;
-  return mergeFiles(line.imageCounts === undefined ? task.files : filesByIndex(task), line.files);
-}
-
-function mergeImageCounts({ requests, imageCounts }: Task, now: readonly number[]): readonly number[] {
-  return requests.map((_, request) => now[request] || imageCounts[request] || 0);
+function applyFilesLine(task: Task, line: Line<"partly_saved" | "saved">): Task {
+  if (line.type === "saved") {
+    const files = line.files.length > 0 ? line.files : task.files;
+    // The counts are cleared, because an image that is missing now will never exist.
+    return { ...task, files, imageCounts: [], isSaved: true };
+  }
+  const { files, imageCounts } = line;
+  if (imageCounts === undefined) return { ...task, files: mergeFiles(task.files, files) };
+  return {
+    ...task,
+    // A line with counts is in the order of `fileIndex`, but the files before it might not be.
+    files: mergeFiles(filesByIndex(task), files),
+    imageCounts: task.requests.map((_, at) => imageCounts[at] || task.imageCounts[at] || 0),
+  };
 }
 
 function mergeFiles(
@@ -443,12 +444,19 @@ export function isUnsaved(task: SavedImages): boolean {
 }
 
 /** Whether all images of a request's reply are saved. If their number is unknown, the reply must still be opened. */
-function areImagesSaved(task: SavedImages, request: number): boolean {
+export function areImagesSaved(task: SavedImages, request: number): boolean {
   const files = requestFiles(task, request);
   const count = task.imageCounts[request] ?? 0;
-  if (count > 0) return Array.from({ length: count }, (_, at) => files[at]).every((file) => file != null);
-  // Images that are missing at the end of a task will never exist. Without any file, the reply arrived after the end.
+  if (count > 0) return files.length >= count && !files.slice(0, count).includes(null);
+  // After a `saved` line, a missing image will never exist. If all entries are null, the reply arrived after that line.
   return task.isSaved && (files.length === 0 || files.some((file) => file !== null));
+}
+
+/** Whether an unsaved image might still be saved. False if the provider no longer has any of them. */
+export function hasSavableImage(task: SavedImages): boolean {
+  return task.requests.some(
+    (request, at) => request.state === "completed" && !areImagesSaved(task, at) && !isGone(request),
+  );
 }
 
 /** Returns the files of a request, by image. */
@@ -456,7 +464,7 @@ export function requestFiles(
   { files, requests }: Pick<Task, "files" | "requests">,
   request: number,
 ): (SavedFile | null)[] {
-  return files.filter((_, at) => at % requests.length === request);
+  return entriesOfRequest(files, request, requests.length);
 }
 
 /**
@@ -469,7 +477,7 @@ export function filesByIndex({
   requests,
   isSaved,
 }: SavedImages): readonly (SavedFile | null)[] {
-  const isOldRecord = !isSaved && requests.length > 1 && !imageCounts.some((count) => count > 0);
+  const isOldRecord = !isSaved && requests.length > 1 && imageCounts.length === 0;
   return isOldRecord ? files.slice(0, requests.length) : files;
 }
 

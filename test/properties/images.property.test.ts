@@ -19,7 +19,7 @@ import { type TaskWorld, taskWorld } from "../support/task-world.ts";
 const NO_CREDITS = new InsufficientCreditsError("No credits are left.", { charged: "no" });
 const CRASH = new Error("the process has crashed");
 
-/** What becomes of each request, and how many images its reply has. */
+/** The outcome of each request, and the number of images in its reply. */
 const requests = fc.array(
   fc.record({
     outcome: fc.constantFrom("made", "made", "made", "lost", "unpaid", "missing"),
@@ -28,7 +28,7 @@ const requests = fc.array(
   { minLength: 1, maxLength: 3 },
 );
 
-/** What happens to a run when it has saved so many images. */
+/** The fault of a run after `saved` images. */
 const trouble = fc.record({
   kind: fc.constantFrom("none", "interrupt", "disk", "crash"),
   saved: fc.integer({ min: 1, max: 3 }),
@@ -39,7 +39,7 @@ const run = fc.record({
   trouble,
 });
 
-/** Makes something of it happen. @returns what ends it again */
+/** Injects a fault. @returns a function that removes it */
 function arrange({ kind, saved }: { kind: string; saved: number }, { deps, output, interrupt }: TaskWorld) {
   const away = `${output}.away`;
   let [count, isAway] = [0, false];

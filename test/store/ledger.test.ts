@@ -273,7 +273,7 @@ describe("a process that was stopped", () => {
   });
 });
 
-it("a disk that cannot say whether a task is open is an error that names the folder", async () => {
+it("isOpen throws an error that names the folder if the disk cannot be read", async () => {
   const { ledger } = await ledgerWorld();
   expect(() => ledger.isOpen("a\0")).toThrow(
     expect.objectContaining({ name: "StateFolderError", message: expect.stringContaining(ledger.folder) }),

@@ -61,7 +61,7 @@ async function runDismiss(session: Session, ids: string[]): Promise<number> {
   for (const { ledgerId, state } of reports)
     await session.console.note(
       state === "completed"
-        ? `Dismissed the requests of unknown outcome of task ${ledgerId}. To save its image: ${resumeCommand(ledgerId ?? "")}`
+        ? `Dismissed the requests of unknown outcome of task ${ledgerId}, which stays open. To save its images: ${resumeCommand(ledgerId ?? "")}`
         : `Dismissed task ${ledgerId}, which imggen history still lists.`,
     );
   if (session.options.json)

@@ -99,7 +99,7 @@ export class ClaimedTask {
 
   /**
    * Records that a request is about to be submitted, after which the request counts as sent.
-   * @returns the attempt's name, or an error if the disk refuses the line, the claim is lost or the batch row has ended
+   * @returns the attempt's name, or an error if the disk cannot be used, the claim is lost or the batch row has ended
    */
   async start(request: number): Promise<string | ImggenError> {
     const attempt = `${this.#owned.part}.${this.#attempts}`;
@@ -116,22 +116,19 @@ export class ClaimedTask {
       return this.#notSubmittedError(error);
     }
     this.#task = withLine(this.#task, line);
-    const isLost = this.#checkClaim();
-    if (isLost === false) return attempt;
-    await this.record(this.#notSubmittedLine(request, attempt));
-    return isLost === true ? this.takenOverError() : isLost;
-  }
-
-  /** @returns whether the claim is lost, or the error if the disk cannot be read */
-  #checkClaim(): boolean | StateFolderError {
+    let diskError: StateFolderError | null = null;
     try {
-      return this.isLost;
+      if (!this.isLost) return attempt;
     } catch (error) {
-      return this.#notSubmittedError(error);
+      diskError = this.#notSubmittedError(error);
     }
+    // Recorded before the error is made, because the error's `charged` depends on this line.
+    await this.record(this.#notSubmittedLine(request, attempt));
+    return diskError ?? this.takenOverError();
   }
 
   #notSubmittedError(error: unknown): StateFolderError {
+    // Unwrapped, because both errors would name the folder in the message.
     const cause = error instanceof StateFolderError ? error.cause : error;
     return new StateFolderError(this.#ledger.folder, cause, { hint: NOT_SUBMITTED });
   }

@@ -370,7 +370,7 @@ async function pollSources(
   wait: WaitSettings,
   deps: TaskDeps,
 ): Promise<ImageSource[] | ImggenError> {
-  const sources: ImageSource[] = task.requests.map(() => ({ kind: "saved", files: [] }));
+  const sources: ImageSource[] = task.requests.map(() => ({ kind: "skipped" }));
   for (const job of knownJobs(task)) {
     const waitResult = await waitForJob(task, job, { ...wait, pollAtOnce: true }, deps);
     const report = taskFacts(task);

@@ -3,6 +3,7 @@ import { UsageError } from "../../lib/error-types.ts";
 import { action, phrase } from "../../lib/wording.ts";
 import type { Ledger } from "../../store/ledger.ts";
 import {
+  hasSavableImage,
   isAllGone,
   isGone,
   isUnknown,
@@ -45,7 +46,7 @@ export async function dismissTask(
     await claimedTask.release();
     throw outcomeIsKnown(claimedTask.task);
   }
-  await endPending(claimedTask, reason, ledger, isStuck);
+  await endUnfinished(claimedTask, reason, ledger, isStuck);
   return dismissClaimed(claimedTask, reason, ledger, isStuck);
 }
 
@@ -63,7 +64,7 @@ export async function dismissClaimed(
   const at = isoTime(ledger.clock.now());
   await claimedTask.record({ type: "dismissed", at, ...reason });
   const { task } = claimedTask;
-  const canSaveMore = isUnsaved(task) && !isAllGone(task) && !isStuck;
+  const canSaveMore = hasSavableImage(task) && !isStuck;
   if (task.state === "completed" && !canSaveMore)
     await claimedTask.record({ type: "saved", at, files: [...task.files] });
   await claimedTask.release();
@@ -81,10 +82,10 @@ function isPending(task: Task): boolean {
 }
 
 /**
- * Ends requests that are waiting or accepted, or whose image can no longer be saved. `resume` with the task's id can
- * still poll their jobs.
+ * Ends requests that are waiting or accepted, and completed ones of which no image is or can be saved. `resume` with
+ * the task's id can still poll their jobs.
  */
-async function endPending(
+async function endUnfinished(
   claimedTask: ClaimedTask,
   { why }: DismissReason,
   { clock }: Pick<Ledger, "clock">,
@@ -94,11 +95,11 @@ async function endPending(
   const { task } = claimedTask;
   for (const [request, requestState] of task.requests.entries()) {
     const { state, attempt } = requestState;
-    // A request with a saved image has not failed, even if its other images are lost.
     const hasFile = requestFiles(task, request).some((file) => file !== null);
-    const isUnsavable = state === "completed" && !hasFile && (isStuck || isGone(requestState));
+    // A request with a saved image has not failed, even if its other images are lost.
+    const isWithoutImage = state === "completed" && !hasFile && (isStuck || isGone(requestState));
     if (state === "waiting") await claimedTask.record({ type: "not_sent", at, why, request });
-    else if ((state === "accepted" || isUnsavable) && attempt !== null)
+    else if ((state === "accepted" || isWithoutImage) && attempt !== null)
       await claimedTask.record({
         type: "failed",
         at,

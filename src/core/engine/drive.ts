@@ -2,7 +2,7 @@ import { isoTime } from "../../lib/clock.ts";
 import { ImggenError } from "../../lib/error-types.ts";
 import { InterruptedError, interruptedError } from "../../lib/interrupted.ts";
 import { type Destination, isSameDestination, recoveryDestination } from "../../task/intent.ts";
-import { displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
+import { areImagesSaved, displayId, getTaskId, isUnsaved, STATES, type Task } from "../../task/task.ts";
 import { AnsweredError, InheritedError, PendingError, TakenOverError } from "../errors.ts";
 import type { Pass } from "../limits/gate.ts";
 import { POLICY } from "../limits/policy.ts";
@@ -52,6 +52,7 @@ class TaskDriver {
   readonly #takeover = new AbortController();
   readonly #jobWaits: Promise<ImggenError | null>[] = [];
   #saving: Promise<unknown> = Promise.resolve();
+  readonly #savedEarly = new Set<number>();
   #saveFailure: ImggenError | null = null;
 
   constructor(claimedTask: ClaimedTask, goal: Goal, warnings: readonly string[], deps: TaskDeps) {
@@ -160,9 +161,10 @@ class TaskDriver {
   #saveEarly(): void {
     if (this.#goal.wait === null || this.#task.requests.length === 1) return;
     const saving = this.#saving.then(async () => {
-      // An image that could not be saved is tried again, because the disk might have space by now.
-      if (!isUnsaved(this.#task) || this.#deps.signal.aborted || this.#claimedTask.isLost) return;
-      await this.#save(false);
+      if (this.#deps.signal.aborted || this.#claimedTask.isLost) return;
+      const requests = this.#requestsToSave;
+      for (const request of requests) this.#savedEarly.add(request);
+      if (requests.size > 0) await this.#save(requests);
     });
     this.#saving = saving.catch((error: unknown) => {
       this.#saveFailure ??= toExpectedError(error);
@@ -170,11 +172,27 @@ class TaskDriver {
     this.#saving.catch(() => {});
   }
 
-  async #save(isLast: boolean): Promise<void> {
+  /** Completed requests with unsaved images. A request whose images could not be saved is left to the next run. */
+  get #requestsToSave(): ReadonlySet<number> {
+    const indexes = [...this.#task.requests.keys()].filter(
+      (request) =>
+        this.#task.requests[request]?.state === "completed" &&
+        !areImagesSaved(this.#task, request) &&
+        !this.#savedEarly.has(request),
+    );
+    return new Set(indexes);
+  }
+
+  async #save(requests: ReadonlySet<number> | null): Promise<void> {
     const { saveCompleted } = await import("./save.ts");
-    const { warnings, failure } = await saveCompleted(this.#claimedTask, this.#saveGoal, isLast, this.#deps);
+    const { warnings, failure } = await saveCompleted(
+      this.#claimedTask,
+      this.#saveGoal,
+      requests,
+      this.#deps,
+    );
     for (const warning of warnings) this.#warnings.add(warning);
-    this.#saveFailure = failure;
+    this.#saveFailure ??= failure;
   }
 
   get #saveGoal(): SaveGoal {
@@ -186,6 +204,7 @@ class TaskDriver {
       // A user who gives a destination to this command accepts that existing files are replaced.
       replacesNewer: isContinued && destination !== null && !keepsNewer,
       isContinued,
+      // Only a continued task can have files elsewhere.
       isOtherDestination:
         isContinued && destination !== null && !isSameDestination(destination, recordedDestination),
     };
@@ -203,10 +222,10 @@ class TaskDriver {
   async #finish(stop: ImggenError | null): Promise<TaskReport> {
     const { wait } = this.#goal;
     const isAwaited = wait !== null;
-    const isReady = isAwaited && !this.#deps.signal.aborted;
-    if (isReady && this.#task.state === "completed" && needsLastSave(this.#task, this.#goal)) {
+    const isReady = isAwaited && this.#saveFailure === null && !this.#deps.signal.aborted;
+    if (isReady && this.#task.state === "completed" && needsLastSave(this.#task, this.#saveGoal)) {
       if (this.#claimedTask.isLost) return this.#takenOverReport(await this.#claimedTask.takenOverError());
-      await this.#save(true);
+      await this.#save(null);
     }
     // The process that has taken over the task removes the temporary files.
     if (this.#saveFailure !== null && this.#claimedTask.isLost)
@@ -268,8 +287,7 @@ function toExpectedError(error: unknown): ImggenError {
   throw error;
 }
 
-function needsLastSave(task: Task, { destination }: Goal): boolean {
-  const isOtherDestination = destination !== null && !isSameDestination(destination, task.intent.destination);
+function needsLastSave(task: Task, { isOtherDestination }: SaveGoal): boolean {
   const isOnlyUnknown = !isUnsaved(task) && task.requests.some(({ state }) => state === "unknown");
   return isOtherDestination || !isOnlyUnknown;
 }

@@ -1,6 +1,13 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import { displayId, isAllGone, openTaskState, type Task } from "../../task/task.ts";
+import {
+  displayId,
+  hasSavableImage,
+  isAllGone,
+  isUnknown,
+  openTaskState,
+  type Task,
+} from "../../task/task.ts";
 import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
@@ -23,7 +30,8 @@ export interface RunnerTask {
 /** Whether a task needs no more work. The user might still have to decide about an unknown outcome. */
 export function isAtEnd(task: Task): boolean {
   const currentState = openTaskState(task);
-  return currentState === null || currentState === "unknown" || isAllGone(task);
+  if (currentState === null || currentState === "unknown" || isAllGone(task)) return true;
+  return isUnknown(task) && !hasSavableImage(task);
 }
 
 export class QueuedTask implements RunnerTask {

@@ -8,7 +8,15 @@ import type { Destination } from "../../task/intent.ts";
 import { seedAt } from "../../task/line.ts";
 import type { GenerationRequest } from "../../task/request.ts";
 import type { SavedFile } from "../../task/saved-file.ts";
-import { displayId, filesByIndex, getAnswer, isUnknown, requestFiles, type Task } from "../../task/task.ts";
+import {
+  displayId,
+  filesByIndex,
+  getAnswer,
+  getSavedFiles,
+  isUnknown,
+  requestFiles,
+  type Task,
+} from "../../task/task.ts";
 import { diskFailure } from "../images/download-image.ts";
 import type { ImageSource, SeededImage, UrlImage } from "../images/image-source.ts";
 import { remarksOn } from "../images/remarks.ts";
@@ -43,7 +51,7 @@ interface SavingSpec extends Omit<SaveGoal, "isContinued" | "isOtherDestination"
   recovering: boolean;
 }
 
-export interface SaveOutcome {
+interface SaveOutcome {
   result: SaveResult;
   failure: ImggenError | null;
 }
@@ -68,12 +76,12 @@ export async function saveSources(spec: SavingSpec, deps: TaskDeps): Promise<Sav
 
 /**
  * Saves the images of completed requests, and records unusable ones.
- * @param isLast whether no request is pending, so that the task can be recorded as saved
+ * @param requests indexes of the requests to save; null for all, after which the task can be recorded as saved
  */
 export async function saveCompleted(
   claimedTask: ClaimedTask,
   goal: SaveGoal,
-  isLast: boolean,
+  requests: ReadonlySet<number> | null,
   deps: TaskDeps,
 ): Promise<{ warnings: string[]; failure: ImggenError | null }> {
   const { task } = claimedTask;
@@ -86,7 +94,7 @@ export async function saveCompleted(
       request: task.intent.request,
       facts: sidecarFacts(report, deps),
       sinceMs: Date.parse(task.submittedAt),
-      sources: imageSources(task, deps),
+      sources: imageSources(task, requests, deps),
       // All images are saved again if the destination is not the task's.
       savedFiles: goal.isOtherDestination ? [] : filesByIndex(task),
       copies: [],
@@ -94,25 +102,26 @@ export async function saveCompleted(
     },
     deps,
   );
+  const isLast = requests === null;
   const keepFailure = await keepUnsavedReplies(claimedTask, result, deps);
   for (const { request, why } of result.bad) await recordUnusable(claimedTask, request, why, deps);
   for (const { request, why } of result.gone) await recordGone(claimedTask, request, why, deps);
-  const warnings = [...result.warnings, ...(isLast ? remarksOn(claimedTask.task, presentFiles(result)) : [])];
+  const warnings = [
+    ...result.warnings,
+    ...(isLast ? remarksOn(claimedTask.task, getSavedFiles(result)) : []),
+  ];
   await recordFiles(claimedTask, result, isLast && failure === null && keepFailure === null, deps);
   return { warnings, failure: failure ?? keepFailure };
 }
 
-function presentFiles({ files }: SaveResult): SavedFile[] {
-  return files.filter((file) => file !== null);
-}
-
-/** Records the saved images, so that a later run does not download them from URLs that might have expired. */
+/** Records the saved images and the number of images of each reply, so that a later run saves only missing ones. */
 async function recordFiles(
   claimedTask: ClaimedTask,
   { files, imageCounts }: SaveResult,
   isComplete: boolean,
   { clock }: TaskDeps,
 ): Promise<void> {
+  // Without a file, the reply is opened again anyway.
   if (files.every((file) => file === null)) return;
   const { task } = claimedTask;
   const hasNewFile = files.some((file, index) => file !== null && file !== task.files[index]);
@@ -123,12 +132,17 @@ async function recordFiles(
     await claimedTask.record({ type: "partly_saved", at, files, imageCounts });
 }
 
-function imageSources(task: Task, { connection, ledger }: TaskDeps): ImageSource[] {
+function imageSources(
+  task: Task,
+  requests: ReadonlySet<number> | null,
+  { connection, ledger }: TaskDeps,
+): ImageSource[] {
   const { provider } = connection;
   return task.requests.map((requestState, request): ImageSource => {
     const completion = getAnswer(requestState, "completed");
     const { attempt } = requestState;
-    if (completion === null || attempt === null) return { kind: "saved", files: [] };
+    const isWanted = requests?.has(request) ?? true;
+    if (!isWanted || completion === null || attempt === null) return { kind: "skipped" };
     const job = createJob(task, request, attempt.name, ledger.work);
     const sentSeed = provider.getSeed?.(job) ?? null;
     const getSeed = (at: number) => seedAt(completion.seeds, at) ?? sentSeed;
@@ -184,7 +198,10 @@ async function pollUrl(
   return reply.task.urls[at] ?? null;
 }
 
-/** Keeps replies with more images than are saved. If a reply cannot be kept, it counts as not opened. */
+/**
+ * Copies replies with more images than are saved to a folder that only the user removes.
+ * @returns the first disk error, or null
+ */
 async function keepUnsavedReplies(
   { task: { id, requests } }: ClaimedTask,
   { rest, warnings, imageCounts }: SaveResult,
@@ -198,6 +215,7 @@ async function keepUnsavedReplies(
     try {
       folder = await ledger.work.keep(id, request, attempt, completion?.kept);
     } catch (error) {
+      // Recorded as unknown, so that the task stays open and its reply is not deleted.
       imageCounts[request] = 0;
       failure ??= diskFailure(ledger.work.attemptFolder(id, request, attempt), error);
       continue;

@@ -25,5 +25,7 @@ export type ImageSource =
   | { kind: "urls"; images: readonly UrlImage[] }
   /** The provider's reply, which is stored on the local disk. */
   | { kind: "reply"; read: () => Promise<SeededImage[]> }
-  /** Saved files of a request without a stored reply, by image. Empty if the request is not completed. */
-  | { kind: "saved"; files: readonly (SavedFile | null)[] };
+  /** Files that are taken over unchanged, by image: of a request without a stored reply. */
+  | { kind: "saved"; files: readonly (SavedFile | null)[] }
+  /** A request without images, or one whose images are not saved now. */
+  | { kind: "skipped" };

@@ -1,15 +1,14 @@
-import { promises } from "node:fs";
 import path from "node:path";
 import { makeFolder } from "../../lib/durable.ts";
 import { errorText } from "../../lib/error-text.ts";
 import type { WholeNumber } from "../../lib/exact-integer.ts";
-import { inspectBytes } from "../../lib/image/inspect.ts";
+import { inspectBytes, inspectFile } from "../../lib/image/inspect.ts";
 import { redactUrl } from "../../lib/redact.ts";
 import { joinFirst } from "../../lib/short-text.ts";
 import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
-import { fileIndex, MAX_IMAGES, type SavedFile } from "../../task/saved-file.ts";
+import { entriesOfRequest, fileIndex, MAX_IMAGES, type SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
@@ -30,102 +29,106 @@ const MAX_NAMED = 4;
 export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskDeps): Promise<void> {
   const { sources } = spec;
   result.files = sources.map(() => null);
-  result.imageCounts = sources.map(() => 0);
+  result.imageCounts = sources.map((source) =>
+    source.kind === "urls" ? Math.min(source.images.length, MAX_IMAGES) : 0,
+  );
   if (spec.recovering && spec.claimedTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
-  for (const request of sources.keys()) failures.push(...(await saveRequest(request, spec, result, deps)));
+  for (const [request, source] of sources.entries()) {
+    if (source.kind === "skipped") continue;
+    deps.signal.throwIfAborted();
+    if (source.kind === "saved") addSavedFiles(source.files, request, result);
+    else failures.push(...(await saveRequest(source, request, spec, result, deps)));
+  }
   const [first] = failures;
   if (!first) return;
-  // A reply that could not be read counts as one image.
-  const count = sources.reduce(
-    (sum, { kind }, request) => sum + (result.imageCounts[request] || (kind === "saved" ? 0 : 1)),
-    0,
-  );
+  const count = countImages(sources, result);
   throw count === 1 ? first : downloadsFailedError(failures, count);
 }
 
-/** Saves the images of one request. @returns the downloads that failed */
+function addSavedFiles(files: readonly (SavedFile | null)[], request: number, result: SaveResult): void {
+  for (const [imageIndex, file] of files.entries()) setFile(result, imageIndex, request, file);
+  // The reply is gone, so an image after the first missing one cannot be expected.
+  result.imageCounts[request] = [...files, null].indexOf(null);
+}
+
+/** Saves the images of one request. @returns the downloads that failed @throws a disk error, or the signal's reason */
 async function saveRequest(
+  source: Extract<ImageSource, { kind: "urls" | "reply" }>,
   request: number,
   spec: SaveSpec,
   result: SaveResult,
   deps: TaskDeps,
 ): Promise<DownloadFailedError[]> {
-  deps.signal.throwIfAborted();
-  const { sources } = spec;
-  const source = sources[request] as ImageSource;
-  if (source.kind === "saved") {
-    for (const [imageIndex, file] of source.files.entries())
-      setFile(result, fileIndex(imageIndex, request, sources.length), file);
-    // Without a reply, only the images before the first gap are expected.
-    result.imageCounts[request] = [...source.files, null].indexOf(null);
+  try {
+    const images =
+      source.kind === "urls" ? limitImages(source, result, deps) : await readReply(source, request, result);
+    return await saveEach(images, request, spec, result, deps);
+  } catch (error) {
+    if (!(error instanceof BadImageError)) return [toDownloadFailure(error)];
+    if (!(await restoreSavedFiles(request, spec, result))) result.bad.push({ request, why: error.message });
     return [];
   }
-  let images: readonly OneImage[];
-  try {
-    images =
-      source.kind === "urls" ? limitImages(source, result, deps) : await readReply(source, request, result);
-  } catch (error) {
-    return toFailures(error, request, true, spec, result);
-  }
+}
+
+/** @throws BadImageError if the only image is unusable */
+async function saveEach(
+  images: readonly OneImage[],
+  request: number,
+  spec: SaveSpec,
+  result: SaveResult,
+  deps: TaskDeps,
+): Promise<DownloadFailedError[]> {
   result.imageCounts[request] = images.length;
-  // The list includes images that are not saved yet, so that the ledger shows that they are missing.
-  setFile(result, fileIndex(images.length - 1, request, sources.length), null);
   const failures: DownloadFailedError[] = [];
   for (const [imageIndex, image] of images.entries()) {
     deps.signal.throwIfAborted();
-    const at = fileIndex(imageIndex, request, sources.length);
     try {
-      const existing = await findSaved(image, at, spec, deps);
-      setFile(result, at, existing ?? (await saveImage(image, at, spec, result, deps)));
+      setFile(result, imageIndex, request, await saveImage(image, imageIndex, request, spec, result, deps));
     } catch (error) {
-      const isReplyUnusable = source.kind === "reply" && imageIndex === 0;
-      failures.push(...(await toFailures(error, request, isReplyUnusable, spec, result)));
+      if (error instanceof BadImageError && images.length === 1) throw error;
+      failures.push(toDownloadFailure(error));
     }
   }
-  // An image that another attempt might download is not gone.
+  // A request with an image that another attempt might download is not gone.
   const [first] = failures;
   if (first && failures.every(({ isFinal }) => isFinal)) result.gone.push({ request, why: first.reason });
   return failures;
 }
 
-/**
- * Records an unusable reply in the result.
- * @param isReplyUnusable whether a `BadImageError` means that the reply is unusable
- * @returns the download that failed, if any
- * @throws any other error, such as a disk error
- */
-async function toFailures(
-  error: unknown,
-  request: number,
-  isReplyUnusable: boolean,
-  spec: SaveSpec,
-  result: SaveResult,
-): Promise<DownloadFailedError[]> {
-  if (error instanceof BadImageError && isReplyUnusable) {
-    if (!(await restoreSavedFiles(request, spec, result))) result.bad.push({ request, why: error.message });
-    return [];
-  }
-  const failure = error instanceof BadImageError ? new DownloadFailedError(error.message) : error;
-  if (!(failure instanceof DownloadFailedError)) throw failure;
-  return [failure];
+/** @throws any error that is not a failed download, such as a disk error */
+function toDownloadFailure(error: unknown): DownloadFailedError {
+  if (error instanceof DownloadFailedError) return error;
+  if (error instanceof BadImageError) return new DownloadFailedError(error.message);
+  throw error;
 }
 
-function setFile({ files }: SaveResult, at: number, file: SavedFile | null): void {
+/** Number of images of the sources. A reply that is not read yet, or cannot be read, counts as one image. */
+function countImages(sources: readonly ImageSource[], { imageCounts }: SaveResult): number {
+  return sources.reduce(
+    (sum, { kind }, request) => sum + (imageCounts[request] || (kind === "reply" ? 1 : 0)),
+    0,
+  );
+}
+
+function setFile(
+  { files, imageCounts }: SaveResult,
+  imageIndex: number,
+  request: number,
+  file: SavedFile | null,
+): void {
+  const at = fileIndex(imageIndex, request, imageCounts.length);
   while (files.length <= at) files.push(null);
   files[at] = file;
 }
 
 /** Adds the complete saved files of a request whose reply has no image. @returns whether its first image is saved */
-async function restoreSavedFiles(
-  request: number,
-  { savedFiles, sources }: SaveSpec,
-  result: SaveResult,
-): Promise<boolean> {
-  for (let at = request; at < savedFiles.length; at += sources.length) {
-    const file = savedFiles[at];
-    if (file && (await isWhole(file))) setFile(result, at, file);
-  }
+async function restoreSavedFiles(request: number, spec: SaveSpec, result: SaveResult): Promise<boolean> {
+  const files = entriesOfRequest(spec.savedFiles, request, spec.sources.length);
+  const wholeFiles = await Promise.all(
+    files.map(async (file) => (file && (await isWhole(file)) ? file : null)),
+  );
+  addSavedFiles(wholeFiles, request, result);
   return result.files[request] !== null;
 }
 
@@ -153,26 +156,32 @@ function downloadsFailedError(failures: readonly DownloadFailedError[], images: 
 
 /** Finds the unchanged file of an earlier run. It is not downloaded again, because the URL might have expired. */
 async function findSaved(
-  source: OneImage,
+  image: OneImage,
   at: number,
   { savedFiles }: SaveSpec,
-  { connection: { maskUrl } }: Pick<TaskDeps, "connection">,
+  deps: TaskDeps,
 ): Promise<SavedFile | null> {
   const file = savedFiles[at];
+  return file && isImageOf(file, image, deps) && (await isWhole(file)) ? file : null;
+}
+
+function isImageOf(file: SavedFile, image: OneImage, { connection: { maskUrl } }: TaskDeps): boolean {
   // URLs are compared without their queries, because a query can be a signature that changes with every poll.
   const toComparable = (url: string) => maskUrl(redactUrl(url));
-  const isOtherImage = source.kind === "url" && toComparable(file?.url ?? "") !== toComparable(source.url);
-  if (!file || isOtherImage) return null;
-  return (await isWhole(file)) ? file : null;
+  return image.kind !== "url" || toComparable(file.url ?? "") === toComparable(image.url);
 }
 
 async function saveImage(
   source: OneImage,
-  at: number,
+  imageIndex: number,
+  request: number,
   spec: SaveSpec,
   result: SaveResult,
   deps: TaskDeps,
 ): Promise<SavedFile> {
+  const at = fileIndex(imageIndex, request, spec.sources.length);
+  const existing = await findSaved(source, at, spec, deps);
+  if (existing !== null) return existing;
   const index = at + 1;
   const folder = stagingFolder(spec.destination, index, deps);
   try {
@@ -182,8 +191,14 @@ async function saveImage(
   }
   // The name is random, so that no other process writes to the file that this process publishes.
   const temporary = path.join(folder, temporaryName(spec.claimedTaskId));
-  const copy = spec.copies[at] ? await copyImage(spec.copies[at], temporary, deps.fileMode) : null;
-  const stagedImage = copy ?? (await stageImage(source, at, result.files.length, temporary, spec, deps));
+  const saved = spec.copies[at];
+  const copy =
+    saved && isImageOf(saved, source, deps) ? await copyImage(saved, temporary, deps.fileMode) : null;
+  const position = {
+    index: countImages(spec.sources.slice(0, request), result) + imageIndex + 1,
+    count: countImages(spec.sources, result),
+  };
+  const stagedImage = copy ?? (await stageImage(source, position, temporary, spec, deps));
   const publishedFile = await placeImage(stagedImage, { index, seed: source.seed }, spec, result, deps);
   const file = toSavedFile(publishedFile.image, publishedFile.path, source.seed, deps);
   result.warnings.push(...publishedFile.warnings);
@@ -196,15 +211,14 @@ async function saveImage(
 
 function stageImage(
   source: OneImage,
-  at: number,
-  count: number,
+  position: { index: number; count: number },
   temporary: string,
   { taskId }: SaveSpec,
   deps: TaskDeps,
 ): Promise<DownloadedImage> {
   const image = source.kind === "url" ? source : source.image;
   if (image.kind !== "url") return writeImage(image, temporary, deps);
-  deps.onProgress({ type: "downloading", taskId, index: at + 1, count });
+  deps.onProgress({ type: "downloading", taskId, ...position });
   const freshUrl = source.kind === "url" ? source.freshUrl : null;
   return downloadImage({ ...image, taskId, freshUrl }, temporary, deps);
 }
@@ -222,8 +236,7 @@ async function readReply(
     if (error instanceof ProviderError) throw new BadImageError(toClause(error.message));
     throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
-  const usable = await Promise.all(images.map(isUsable));
-  const usableImages = images.filter((_, at) => usable[at]);
+  const usableImages = images.filter(isUsable);
   const imagesToSave = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
   if (imagesToSave.length === 0) throw new BadImageError("it contains no image");
   const count = images.length - imagesToSave.length;
@@ -231,14 +244,16 @@ async function readReply(
   return imagesToSave.map((image) => ({ kind: "made", ...image }));
 }
 
-async function isUsable({ image }: SeededImage): Promise<boolean> {
+function isUsable({ image }: SeededImage): boolean {
   if (image.kind === "url") return true;
   if (image.kind === "file" && image.isExtra) return false;
-  const bytes = image.kind === "file" ? await promises.readFile(image.file).catch(() => null) : image.bytes;
-  // A file that cannot be read is reported when it is saved.
-  if (bytes === null) return true;
-  const inspection = inspectBytes(bytes);
-  return inspection.ok || inspection.file?.type === "other";
+  try {
+    const inspection = image.kind === "file" ? inspectFile(image.file) : inspectBytes(image.bytes);
+    return inspection.ok || inspection.file?.type === "other";
+  } catch {
+    // A file that cannot be read is reported when it is saved.
+    return true;
+  }
 }
 
 export async function sweepLeftovers(

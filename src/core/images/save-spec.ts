@@ -46,7 +46,7 @@ export interface SaveResult {
   warnings: string[];
   /** Indexes of requests whose stored reply has no usable image. */
   bad: { request: number; why: string }[];
-  /** Indexes of requests whose image URL has expired permanently. */
+  /** Indexes of requests whose unsaved images have all expired permanently. */
   gone: { request: number; why: string }[];
   /** Requests with more images than were saved. `count`: number of unsaved images. */
   rest: { request: number; count: number }[];

@@ -236,7 +236,7 @@ describe("a paid generator", () => {
     expect(prompts()).toHaveLength(3);
   });
 
-  it("with an unsaved image keeps it when a lost one is dismissed, and says how to save it", async () => {
+  it("keeps the unsaved image of a task if another request is dismissed, and names the command that saves it", async () => {
     const { run, home, generator } = await generatorWorld();
     const intent = {
       ...{ ...WORK, request: { prompt: "a fox", model: "flux", maxImages: 2 }, credits: null },
@@ -251,7 +251,7 @@ describe("a paid generator", () => {
     ]);
     expect(await run(["resume", task, "--dismiss"])).toMatchObject({
       code: 0,
-      stderr: expect.stringContaining(`To save its image: imggen resume ${task}`),
+      stderr: expect.stringContaining(`To save its images: imggen resume ${task}`),
     });
     expect(await openTasks(home)).toEqual([task]);
   });

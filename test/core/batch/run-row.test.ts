@@ -169,7 +169,7 @@ describe("a row of unknown outcome", () => {
     expect(await readdir(path.join(world.stateFolder, "tasks", "open"))).toEqual([]);
   });
 
-  it("may have been charged if the disk does not give its record, though it is to be submitted again", async () => {
+  it("counts as possibly charged if its record cannot be read, even if it is to be resubmitted", async () => {
     const { run, row, server } = await lost();
     const error = Object.assign(new Error("EIO: i/o error, stat"), { code: "EIO" });
     const read = async () => {

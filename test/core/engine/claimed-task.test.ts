@@ -107,7 +107,7 @@ describe("an attempt to submit a request", () => {
     expect(await types()).toEqual(["intent", "waiting", "not_sent"]);
   });
 
-  it("is not to be made if the disk fails after its line, and counts as not sent", async () => {
+  it("is not made if the disk fails after its line, and counts as not sent", async () => {
     const { held, ledger, types } = await heldTask();
     let reads = 0;
     const hasLastPart = ledger.hasLastPart.bind(ledger);

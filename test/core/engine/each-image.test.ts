@@ -194,8 +194,8 @@ const several =
     return { outcome: "made", usage: null };
   };
 
-describe("a paid reply with two images is saved whole", () => {
-  it("beside a request whose reply is lost, so that a dismissal deletes no image", async () => {
+describe("a paid reply with two images", () => {
+  it("is saved although the reply to another request is lost, and a dismissal deletes no image", async () => {
     const answer: Answer = (job, how, number) => (job.index === 0 ? several(2)(job, how, number) : lost());
     const { generate, dismiss, output } = await workWorld({ answer, images: 2 });
     const { ledgerId, files } = await generate();
@@ -204,7 +204,7 @@ describe("a paid reply with two images is saved whole", () => {
     expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
   });
 
-  it("or not at all, and then stays open when the other request is dismissed", async () => {
+  it("stays open if it could not be saved and the other request is dismissed", async () => {
     const answer: Answer = async (job, how, number) => {
       if (job.index > 0) return lost();
       await rm(output, { recursive: true });
@@ -220,7 +220,7 @@ describe("a paid reply with two images is saved whole", () => {
     expect((await readdir(output)).sort()).toEqual(["a-fox-3.png", "a-fox.png"]);
   });
 
-  it("before a later request has its reply", async () => {
+  it("is saved before a later request has its reply", async () => {
     const second = delayed(several(1));
     const answer: Answer = (job, how, number) =>
       (job.index === 0 ? several(2) : second.answer)(job, how, number);
@@ -234,7 +234,7 @@ describe("a paid reply with two images is saved whole", () => {
   });
 
   it.each(["not stopped", "stopped at its first image"])(
-    "after its request was dismissed, %s",
+    "is saved after its request was dismissed, %s",
     async (when) => {
       const late = delayed(several(2));
       const answer: Answer = (job, how, number) =>
@@ -261,7 +261,7 @@ describe("a paid reply with two images is saved whole", () => {
     },
   );
 
-  it("where an earlier request gets its reply later, under the names that stay its own", async () => {
+  it("keeps its file names if the reply to an earlier request arrives later", async () => {
     const late = delayed(several(3));
     const answer: Answer = (job, how, number) =>
       (job.index === 0 ? late.answer : several(2))(job, how, number);

@@ -2,7 +2,9 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { submitNew } from "../../../src/core/engine/begin.ts";
+import { isAtEnd } from "../../../src/core/engine/queued-task.ts";
 import type { PollReply } from "../../../src/providers/provider.ts";
+import { getTaskEnd } from "../../../src/serve/end.ts";
 import type { Line } from "../../../src/task/line.ts";
 import { png, sha256 } from "../../support/images.ts";
 import { liveServer } from "../../support/live-server.ts";
@@ -15,13 +17,13 @@ const { started, accepted, completed, unknown, partly_saved } = LINES;
 
 const imageOf = (request: number, at: number) => png(20 * request + at);
 
-/** The lines of a request, by what has become of it. */
+/** The lines of a request that ends with `end`. */
 const linesOf = (request: number, end: Line): Line[] => [
   { ...started, request },
   { ...end, request } as Line,
 ];
 
-/** Tasks whose replies have so many images each. */
+/** A world whose replies have `counts` images. */
 async function worldOf(counts: readonly number[], answer?: Answer) {
   const options = { work: { requests: counts.length }, images: counts.length };
   const world = await workWorld({ ...options, ...(answer && { answer }) });
@@ -80,7 +82,7 @@ describe("a task that an earlier version has saved in part", () => {
         [1, 0],
       ],
     ],
-  ])("with %s, has all images in the end", async (_what, counts, order) => {
+  ])("with %s, is saved completely by resume", async (_what, counts, order) => {
     const { put, leave, leaveReply, resume, saved } = await worldOf(counts);
     const files = await Promise.all(order.map(([request, at]) => put(request, at)));
     const lines = counts.flatMap((_, request) => linesOf(request, here));
@@ -125,7 +127,7 @@ it("standard output gets the first image once, and a folder each other one", asy
   expect(await readdir(output)).toHaveLength(3);
 });
 
-it.each([17, 3])("of a reply of %i images, those that are not saved are kept after Ctrl-C", async (count) => {
+it.each([17, 3])("a reply of %i images is kept after Ctrl-C if not all of them are saved", async (count) => {
   const answer: Answer = async (job) => {
     if (job.index === 1) return lost();
     await mkdir(job.folder, { recursive: true });
@@ -183,7 +185,7 @@ describe("a job with two result URLs", () => {
   it.each([
     [404, 503],
     [503, 404],
-  ])("is not gone while one of them (%i, %i) may be had later", async (...statuses) => {
+  ])("is not gone while one of its images (%i, %i) might be downloaded later", async (...statuses) => {
     const { id, resume, dismiss } = await twoUrls(statuses);
     expect(await resume(id)).toMatchObject({ error: { type: "save_failed" } });
     await expect(dismiss(id)).rejects.toThrow("cannot be dismissed");
@@ -197,7 +199,7 @@ describe("a job with two result URLs", () => {
 });
 
 it.each([[[16, 16]], [[0, 16]], [[1, 1, 16]], [[-1, 2]], [[1e9, 1]], [[0.5]]])(
-  "counts %j in a ledger that somebody has written do no harm",
+  "invalid or wrong image counts %j in a ledger lose no image",
   async (imageCounts) => {
     const { put, leave, leaveReply, resume, saved, stateFolder } = await worldOf([2, 2]);
     const lines = [...linesOf(0, here), ...linesOf(1, here)];
@@ -208,3 +210,66 @@ it.each([[[16, 16]], [[0, 16]], [[1, 1, 16]], [[-1, 2]], [[1e9, 1]], [[0.5]]])(
     expect(linesIn({ stateFolder }).folder).toBe("done");
   },
 );
+
+describe("several jobs with result URLs", () => {
+  /** @param statuses of the images of each job; a request without any has lost its reply */
+  async function jobsOf(statuses: readonly number[][]) {
+    const hits = new Map<string, number>();
+    const server = await liveServer(({ target }, socket) => {
+      hits.set(target, (hits.get(target) ?? 0) + 1);
+      const [, status, number] = /^\/(\d+)-(\d+)/.exec(target) ?? [];
+      const image = status === "200" ? png(Number(number)) : "";
+      socket.write(response(Number(status), image));
+    });
+    const answer: Answer = async ({ index }) =>
+      statuses[index]?.length === 0 ? lost() : { outcome: "accepted", taskId: `job${index}` };
+    const world = await worldOf(
+      statuses.map(() => 1),
+      answer,
+    );
+    const poll = async (id: string): Promise<PollReply> => {
+      const index = Number(id.slice(3));
+      const urls = (statuses[index] ?? []).map(
+        (status, at) => `${server.origin}/${status}-${20 * index + at}`,
+      );
+      return { outcome: "state", task: { status: "completed", urls } };
+    };
+    Object.assign(world.provider, { poll });
+    return { ...world, hits };
+  }
+
+  it("are each downloaded in one pass of a run, however many of them fail", async () => {
+    const { generate, hits } = await jobsOf(Array.from({ length: 6 }, () => [503]));
+    expect(await generate()).toMatchObject({ error: { type: "save_failed" } });
+    expect(hits.size).toBe(6);
+    expect(Math.max(...hits.values())).toBe(6);
+  });
+
+  it("are at their end if what is not saved is gone or lost", async () => {
+    const { generate, deps } = await jobsOf([[200, 404], []]);
+    const { ledgerId } = await generate();
+    const task = await deps.ledger.find(ledgerId ?? "");
+    if (task === null) throw new Error("no task");
+    expect(isAtEnd(task)).toBe(true);
+    expect(getTaskEnd(task)).toMatchObject({ name: "completed", files: [{ width: 8 }] });
+  });
+});
+
+it("an image of a reply that cannot be kept is saved once, and its task stays open", async () => {
+  const answer: Answer = async ({ index, folder }) => {
+    if (index === 1) return lost();
+    await writeFile(path.join(folder, "cut.png"), png().subarray(0, 40));
+    return { outcome: "made", usage: null };
+  };
+  const { generate, provider, output, stateFolder } = await worldOf([2, 0], answer);
+  const { images } = provider;
+  provider.images = async (job) => [
+    ...((await images?.(job)) ?? []),
+    { kind: "file", file: path.join(job.folder, "cut.png") },
+  ];
+  await mkdir(path.join(stateFolder, "tasks"), { recursive: true });
+  await writeFile(path.join(stateFolder, "tasks", "kept"), "a file, and no folder");
+  expect(await generate()).toMatchObject({ error: { type: "save_failed" } });
+  expect(await readdir(output)).toHaveLength(2);
+  expect(linesIn({ stateFolder }).folder).toBe("open");
+});

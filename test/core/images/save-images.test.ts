@@ -262,7 +262,6 @@ describe("an image that cannot be downloaded", () => {
       path.join(folder, "a-fox.png"),
       null,
       path.join(folder, "a-fox-3.png"),
-      null,
     ]);
   });
 
