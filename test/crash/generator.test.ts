@@ -51,9 +51,11 @@ describe("wherever a generate was stopped", () => {
     { timeout },
     async (key) => {
       const tried = isLongRun ? { modes: EVERY_FAILURE } : { modes: EVERY_KILL, choose: QUICK_PARTS[key] };
-      // A job that was lost is polled for 30 s before it counts as lost.
-      const workers = GENERATORS[key].provider.forgets ? 6 * WORKERS : WORKERS;
-      const outcomes = await trySingles(GENERATORS[key], program, { ...tried, workers });
+      // A job that was lost is polled for 30 s before it counts as lost, so many wait at once, in processes of their own.
+      const [workers, recovery] = GENERATORS[key].provider.forgets
+        ? [6 * WORKERS, null]
+        : [WORKERS, program.recovery];
+      const outcomes = await trySingles(GENERATORS[key], { ...program, recovery }, { ...tried, workers });
       expectSound(`a ${GENERATORS[key].name}, stopped once`, outcomes);
     },
   );
