@@ -7,7 +7,7 @@ import { atEach, tryStrikesAfter } from "./pairs.ts";
 import { EVERY_KILL, type Modes, type Point, pointsBetween } from "./points.ts";
 import { expectSound } from "./report.ts";
 import { GENERATORS } from "./scenarios.ts";
-import { trySingles, WORKERS } from "./try-point.ts";
+import { trySingles } from "./try-point.ts";
 
 /** Every failure of a disk; a power cut takes more than what this harness knows of folders that are renamed. */
 const EVERY_FAILURE: Modes = {
@@ -50,13 +50,19 @@ describe("wherever a generate was stopped", () => {
     "a generator gets one request for an image, and what is paid for is saved or reported: %s",
     { timeout },
     async (key) => {
-      const tried = isLongRun ? { modes: EVERY_FAILURE } : { modes: EVERY_KILL, choose: QUICK_PARTS[key] };
-      // A job that was lost is polled for 30 s before it counts as lost, so many wait at once, in processes of their own.
-      const [workers, recovery] = GENERATORS[key].provider.forgets
-        ? [6 * WORKERS, null]
-        : [WORKERS, program.recovery];
-      const outcomes = await trySingles(GENERATORS[key], { ...program, recovery }, { ...tried, workers });
-      expectSound(`a ${GENERATORS[key].name}, stopped once`, outcomes);
+      const scenario = GENERATORS[key];
+      const modes = isLongRun ? EVERY_FAILURE : EVERY_KILL;
+      const chosen = isLongRun ? (points: Point[]) => points : QUICK_PARTS[key];
+      // A host runs one command at a time, and a lost job is polled for a while before it counts as lost.
+      const extra = isLongRun && scenario.provider.forgets ? 7 : 0;
+      const hosts = [program.recovery, ...Array.from({ length: extra }, () => new ProgramHost(BUILT))];
+      const parts = hosts.map((recovery, part) => {
+        const choose = (points: Point[]) => chosen(points).filter((_, at) => at % hosts.length === part);
+        return trySingles(scenario, { ...program, recovery }, { modes, choose });
+      });
+      const outcomes = (await Promise.all(parts)).flat();
+      for (const host of hosts.slice(1)) host.close();
+      expectSound(`a ${scenario.name}, stopped once`, outcomes);
     },
   );
 });
