@@ -86,8 +86,6 @@ interface Singles<Kind extends Scenario> {
   modes?: Modes;
   /** Default: all points. */
   choose?: (points: Point[]) => Point[];
-  /** Programs at work at once. Default: `WORKERS`. */
-  workers?: number;
   /** Default: `tryPoint`. */
   tryHere?: (scenario: Kind, point: Point, program: Program) => Promise<Outcome>;
 }
@@ -96,15 +94,10 @@ interface Singles<Kind extends Scenario> {
 export async function trySingles<Kind extends Scenario>(
   scenario: Kind,
   program: Program,
-  {
-    modes = EVERY_MODE,
-    choose = (points) => points,
-    workers = WORKERS,
-    tryHere = tryPoint,
-  }: Singles<Kind> = {},
+  { modes = EVERY_MODE, choose = (points) => points, tryHere = tryPoint }: Singles<Kind> = {},
 ): Promise<Outcome[]> {
   const points = choose(await pointsOf(scenario, program, modes));
-  return mapConcurrent(points, workers, (point) => tryHere(scenario, point, program));
+  return mapConcurrent(points, WORKERS, (point) => tryHere(scenario, point, program));
 }
 
 /** What happens between a crash and the resume that finishes it. @returns what is wrong, in words */
