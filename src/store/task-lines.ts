@@ -4,7 +4,7 @@ import { isJsonObject, isJsonValue, type JsonValue, jsonOrNull } from "../lib/js
 import type { IntentTerms, JobOptions, SaveOptions } from "../task/intent.ts";
 import type { Line, LineType } from "../task/line.ts";
 import { type GenerationRequest, isRequest } from "../task/request.ts";
-import { MAX_IMAGES, type SavedFile } from "../task/saved-file.ts";
+import { MAX_SAVED_IMAGES, type SavedFile } from "../task/saved-file.ts";
 import { type Task, taskFromIntent, withLine } from "../task/task.ts";
 import { upgradeLines } from "./old-lines.ts";
 import { LEDGER_VERSION } from "./task-file.ts";
@@ -133,7 +133,9 @@ const LINES: { [Type in LineType]: Fields<Omit<Line<Type>, "type">> } = {
   partly_saved: {
     at: text,
     files: z.array(z.nullable(savedFile)),
-    imageCounts: z.exactOptional(z.array(z.number().check(z.int(), z.nonnegative(), z.maximum(MAX_IMAGES)))),
+    imageCounts: z.exactOptional(
+      z.array(z.number().check(z.int(), z.nonnegative(), z.maximum(MAX_SAVED_IMAGES))),
+    ),
   },
   saved: { at: text, files: z.array(z.nullable(savedFile)) },
 };

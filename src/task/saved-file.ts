@@ -1,7 +1,7 @@
 import type { WholeNumber } from "../lib/exact-integer.ts";
 
 /** Maximum number of saved images per request. No model returns more than 15. */
-export const MAX_IMAGES = 16;
+export const MAX_SAVED_IMAGES = 16;
 
 /** A complete image of a task under its final name. */
 export interface SavedFile {

@@ -8,7 +8,7 @@ import { joinFirst } from "../../lib/short-text.ts";
 import { toClause } from "../../providers/failures.ts";
 import { ProviderError } from "../../providers/provider.ts";
 import type { Destination } from "../../task/intent.ts";
-import { entriesOfRequest, fileIndex, MAX_IMAGES, type SavedFile } from "../../task/saved-file.ts";
+import { entriesOfRequest, fileIndex, MAX_SAVED_IMAGES, type SavedFile } from "../../task/saved-file.ts";
 import type { TaskDeps } from "../engine/deps.ts";
 import { BadImageError, DownloadFailedError, SaveFailedError } from "../errors.ts";
 import { copyImage, isWhole } from "./copy-image.ts";
@@ -30,7 +30,7 @@ export async function saveImages(spec: SaveSpec, result: SaveResult, deps: TaskD
   const { sources } = spec;
   result.files = sources.map(() => null);
   result.imageCounts = sources.map((source) =>
-    source.kind === "urls" ? Math.min(source.images.length, MAX_IMAGES) : 0,
+    source.kind === "urls" ? Math.min(source.images.length, MAX_SAVED_IMAGES) : 0,
   );
   if (spec.recovering && spec.claimedTaskId !== null) await sweepLeftovers(spec, deps);
   const failures: DownloadFailedError[] = [];
@@ -137,14 +137,14 @@ function limitImages(
   { warnings }: SaveResult,
   { connection }: TaskDeps,
 ): readonly OneImage[] {
-  if (images.length > MAX_IMAGES) {
-    const surplus = images.slice(MAX_IMAGES).map(({ url }) => redactUrl(connection.maskUrl(url)));
+  if (images.length > MAX_SAVED_IMAGES) {
+    const surplus = images.slice(MAX_SAVED_IMAGES).map(({ url }) => redactUrl(connection.maskUrl(url)));
     warnings.push(
-      `The service returned ${images.length} images; the first ${MAX_IMAGES} were downloaded. ` +
+      `The service returned ${images.length} images; the first ${MAX_SAVED_IMAGES} were downloaded. ` +
         `Not downloaded: ${joinFirst(surplus, MAX_NAMED)}. All URLs are in the ledger.`,
     );
   }
-  return images.slice(0, MAX_IMAGES);
+  return images.slice(0, MAX_SAVED_IMAGES);
 }
 
 function downloadsFailedError(failures: readonly DownloadFailedError[], images: number): SaveFailedError {
@@ -237,7 +237,10 @@ async function readReply(
     throw new DownloadFailedError(`the stored reply cannot be read: ${errorText(error)}`);
   });
   const usableImages = images.filter(isUsable);
-  const imagesToSave = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(0, MAX_IMAGES);
+  const imagesToSave = (usableImages.length > 0 ? usableImages : images.slice(0, 1)).slice(
+    0,
+    MAX_SAVED_IMAGES,
+  );
   if (imagesToSave.length === 0) throw new BadImageError("it contains no image");
   const count = images.length - imagesToSave.length;
   if (count > 0) rest.push({ request, count });
