@@ -8,9 +8,8 @@ import {
   decidingRequest,
   getAnswer,
   getSavedFiles,
-  hasSavableImage,
-  isAllGone,
   isGone,
+  isOnlyGoneOrUnknown,
   isUnknown,
   isUnsaved,
   type Task,
@@ -53,7 +52,7 @@ export function getTaskEnd(task: Task): TaskEnd | null {
 }
 
 function missingJobEnd(task: Task): TaskEnd | null {
-  if (!isAllGone(task) && !(isUnknown(task) && !hasSavableImage(task))) return null;
+  if (!isOnlyGoneOrUnknown(task)) return null;
   const [why] = task.requests.flatMap((request) =>
     isGone(request) ? (request.attempt?.goneReason ?? []) : [],
   );

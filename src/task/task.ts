@@ -509,6 +509,11 @@ export function isAllGone(task: SavedImages): boolean {
   return openRequests.length > 0 && openRequests.every(isGone);
 }
 
+/** Whether the rest of a task is gone or of unknown outcome, so that only the user can end it. */
+export function isOnlyGoneOrUnknown(task: Task): boolean {
+  return isAllGone(task) || (isUnknown(task) && !hasSavableImage(task));
+}
+
 export function openState(state: TaskState): OpenState | null {
   return STATES[state].openState;
 }

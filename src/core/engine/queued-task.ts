@@ -1,13 +1,6 @@
 import type { ImggenError } from "../../lib/error-types.ts";
 import type { Waiting } from "../../providers/provider.ts";
-import {
-  displayId,
-  hasSavableImage,
-  isAllGone,
-  isUnknown,
-  openTaskState,
-  type Task,
-} from "../../task/task.ts";
+import { displayId, isOnlyGoneOrUnknown, openTaskState, type Task } from "../../task/task.ts";
 import type { ClaimedTask } from "./claimed-task.ts";
 import type { TaskProgressEvent } from "./events.ts";
 
@@ -30,8 +23,7 @@ export interface RunnerTask {
 /** Whether a task needs no more work. The user might still have to decide about an unknown outcome. */
 export function isAtEnd(task: Task): boolean {
   const currentState = openTaskState(task);
-  if (currentState === null || currentState === "unknown" || isAllGone(task)) return true;
-  return isUnknown(task) && !hasSavableImage(task);
+  return currentState === null || currentState === "unknown" || isOnlyGoneOrUnknown(task);
 }
 
 export class QueuedTask implements RunnerTask {

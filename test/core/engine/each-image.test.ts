@@ -194,6 +194,23 @@ const several =
     return { outcome: "made", usage: null };
   };
 
+/**
+ * Two requests, of which one gets its reply after process 2 has taken the task over and the user has dismissed it.
+ * @param index of the request whose reply is late
+ */
+async function repliedAfterDismissal(index: number, other: Answer, late: ReturnType<typeof delayed>) {
+  const answer: Answer = (job, how, number) => (job.index === index ? late.answer : other)(job, how, number);
+  const world = await twoProcesses({ answer, work: { requests: 2 } });
+  const generating = world.generate();
+  await world.provider.sent(index + 1);
+  world.stop();
+  await world.resume(world.two);
+  await world.dismiss();
+  late.send();
+  await generating;
+  return world;
+}
+
 describe("a paid reply with two images", () => {
   it("is saved although the reply to another request is lost, and a dismissal deletes no image", async () => {
     const answer: Answer = (job, how, number) => (job.index === 0 ? several(2)(job, how, number) : lost());
@@ -237,16 +254,7 @@ describe("a paid reply with two images", () => {
     "is saved after its request was dismissed, %s",
     async (when) => {
       const late = delayed(several(2));
-      const answer: Answer = (job, how, number) =>
-        job.index === 0 ? drawn(job) : late.answer(job, how, number);
-      const world = await twoProcesses({ answer, work: { requests: 2 } });
-      const generating = world.generate();
-      await world.provider.sent(2);
-      world.stop();
-      await world.resume(world.two);
-      await world.dismiss();
-      late.send();
-      await generating;
+      const world = await repliedAfterDismissal(1, several(1), late);
       if (when !== "not stopped") {
         const stopped = await world.next();
         const { deps } = stopped;
@@ -263,16 +271,7 @@ describe("a paid reply with two images", () => {
 
   it("keeps its file names if the reply to an earlier request arrives later", async () => {
     const late = delayed(several(3));
-    const answer: Answer = (job, how, number) =>
-      (job.index === 0 ? late.answer : several(2))(job, how, number);
-    const world = await twoProcesses({ answer, work: { requests: 2 } });
-    const generating = world.generate();
-    await world.provider.sent(1);
-    world.stop();
-    await world.resume(world.two);
-    await world.dismiss();
-    late.send();
-    await generating;
+    const world = await repliedAfterDismissal(0, several(2), late);
     await world.resume(await world.next());
     expect(await readdir(world.one.output)).toHaveLength(5);
     expect(new Set((await world.taskOf()).files.map((file) => file?.sha256)).size).toBe(5);
