@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, it } from "vitest";
 import { submitNew } from "../../../src/core/engine/begin.ts";
@@ -227,15 +227,14 @@ describe("several jobs with result URLs", () => {
       statuses.map(() => 1),
       answer,
     );
-    const poll = async (id: string): Promise<PollReply> => {
-      const index = Number(id.slice(3));
-      const urls = (statuses[index] ?? []).map(
-        (status, at) => `${server.origin}/${status}-${20 * index + at}`,
-      );
-      return { outcome: "state", task: { status: "completed", urls } };
-    };
+    const urlsOf = (index: number) =>
+      (statuses[index] ?? []).map((status, at) => `${server.origin}/${status}-${20 * index + at}`);
+    const poll = async (id: string): Promise<PollReply> => ({
+      outcome: "state",
+      task: { status: "completed", urls: urlsOf(Number(id.slice(3))) },
+    });
     Object.assign(world.provider, { poll });
-    return { ...world, hits };
+    return { ...world, hits, urlsOf };
   }
 
   it("are each downloaded in one pass of a run, however many of them fail", async () => {
@@ -243,6 +242,33 @@ describe("several jobs with result URLs", () => {
     expect(await generate()).toMatchObject({ error: { type: "save_failed" } });
     expect(hits.size).toBe(6);
     expect(Math.max(...hits.values())).toBe(6);
+  });
+
+  it("that an earlier version has saved in another order are saved again, each as itself", async () => {
+    const { put, leave, urlsOf, resume, saved } = await jobsOf([
+      [200, 200, 200],
+      [200, 200],
+    ]);
+    const order = [
+      [0, 0],
+      [1, 0],
+      [0, 1],
+      [0, 2],
+      [1, 1],
+    ] as const;
+    const files = await Promise.all(
+      order.map(async ([request, at]) => ({ ...(await put(request, at)), url: urlsOf(request)[at] ?? "" })),
+    );
+    const lines = [0, 1].flatMap((request) => [
+      ...linesOf(request, { ...accepted, taskId: `job${request}` }),
+      { ...completed, request, urls: urlsOf(request) },
+    ]);
+    const id = await leave([...lines, { ...LINES.saved, files }]);
+    await rm(files[3]?.path ?? "");
+    expect(await resume(id)).toMatchObject({ state: "saved", error: null });
+    const digests = await saved();
+    const all = order.map(([request, at]) => sha256(imageOf(request, at)));
+    expect(all.filter((digest) => !digests.includes(digest))).toEqual([]);
   });
 
   it("are at their end if what is not saved is gone or lost", async () => {
@@ -261,7 +287,7 @@ it("an image of a reply that cannot be kept is saved once, and its task stays op
     await writeFile(path.join(folder, "cut.png"), png().subarray(0, 40));
     return { outcome: "made", usage: null };
   };
-  const { generate, provider, output, stateFolder } = await worldOf([2, 0], answer);
+  const { generate, dismiss, provider, output, stateFolder } = await worldOf([2, 0], answer);
   const { images } = provider;
   provider.images = async (job) => [
     ...((await images?.(job)) ?? []),
@@ -269,7 +295,9 @@ it("an image of a reply that cannot be kept is saved once, and its task stays op
   ];
   await mkdir(path.join(stateFolder, "tasks"), { recursive: true });
   await writeFile(path.join(stateFolder, "tasks", "kept"), "a file, and no folder");
-  expect(await generate()).toMatchObject({ error: { type: "save_failed" } });
+  const { ledgerId, error } = await generate();
+  expect(error).toMatchObject({ type: "save_failed" });
   expect(await readdir(output)).toHaveLength(2);
+  await dismiss(ledgerId ?? "");
   expect(linesIn({ stateFolder }).folder).toBe("open");
 });
